@@ -29,10 +29,8 @@ from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
-from gradlint.source.files import Files
-from gradlint.source.read import decode, is_about_torch, mentions_torch, read_bytes
-from gradlint.source.unit import OtherFiles, Unit
-from gradlint.source.unusable import Unusable
+from gradlint.source.files import Files, Unit
+from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
 class Interpreted(Protocol):
@@ -59,7 +57,7 @@ class Interpret(Protocol):
     """What runs a module."""
 
     def __call__(
-        self, module: cst.Module, lines: int, path: str, other_files: OtherFiles, *, assumes: bool = True
+        self, module: cst.Module, lines: int, path: str, other_files: Files, *, assumes: bool = True
     ) -> Interpreted:
         """Take the module, its number of lines, which bounds the work, and its file with those that it may import.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 import libcst as cst
@@ -12,6 +12,7 @@ import libcst as cst
 from gradlint.check import check_content
 from gradlint.detect import detectors
 from gradlint.domain.finding import Assumed, Finding, Position
+from gradlint.domain.frozen import Frozen
 from gradlint.interpreter.explaining import Explaining, Seen
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
@@ -19,19 +20,17 @@ from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.source.files import Files
 from gradlint.source.place import Places
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Frozen):
     """A place with a text: an operation that made or saved a value, a reason for which one is not known."""
 
     text: str
     row: int | None = None
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Frozen):
     """What is believed of one expression or variable of a row.
 
     `paths` are the different beliefs, as several paths and iterations may lead there; `facts` are those of the first.
@@ -48,8 +47,7 @@ class Value:
     assumptions: tuple[Assumed, ...] = ()
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Frozen):
     """What is known of some rows of a file.
 
     `assumptions` were made of the values there, or on the way. `given_up` counts what is not followed there, or

@@ -14,9 +14,9 @@ from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
 from gradlint.rules.base import Repair, Report, Rule
+from gradlint.source.files import Unit
 from gradlint.source.place import Places
-from gradlint.source.unit import Unit
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable
 
 
 class Verdict(NamedTuple):

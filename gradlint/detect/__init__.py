@@ -3,56 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import walk_packages
 
-from gradlint.detect.custom_function import CustomFunctionDetector
-from gradlint.detect.data_write import DataWriteDetector
-from gradlint.detect.element_types import ElementTypeDetector
-from gradlint.detect.flags import FlagDetector
-from gradlint.detect.formula import FormulaDetector
-from gradlint.detect.gradient_reads import GradientReadDetector
-from gradlint.detect.graph_growth import GraphGrowthDetector
-from gradlint.detect.graph_use import GraphUseDetector
-from gradlint.detect.legacy import LegacyDetector
-from gradlint.detect.loop_order import LoopOrderDetector
-from gradlint.detect.lost_gradient import LostGradientDetector
-from gradlint.detect.module_use import ModuleUseDetector
-from gradlint.detect.network_alias import NetworkAliasDetector
-from gradlint.detect.optimizers import MembershipDetector
-from gradlint.detect.registration import RegistrationDetector
-from gradlint.detect.sampler import SamplerDetector
-from gradlint.detect.second_order import SecondOrderDetector
-from gradlint.detect.spelling import SpellingDetector
-from gradlint.detect.state_dict import StateDictDetector
-from gradlint.detect.switched_off import SwitchedOffDetector
-from gradlint.detect.training_mode import TrainingModeDetector
-from gradlint.detect.uninitialised import UninitialisedDetector
+from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import Listener
 from gradlint.interpreter.machine import Machine
 
-ALL: tuple[Callable[[Machine], Listener], ...] = (
-    CustomFunctionDetector,
-    GraphGrowthDetector,
-    LoopOrderDetector,
-    ModuleUseDetector,
-    NetworkAliasDetector,
-    MembershipDetector,
-    RegistrationDetector,
-    GradientReadDetector,
-    GraphUseDetector,
-    DataWriteDetector,
-    ElementTypeDetector,
-    FlagDetector,
-    FormulaDetector,
-    LegacyDetector,
-    LostGradientDetector,
-    SamplerDetector,
-    SecondOrderDetector,
-    SpellingDetector,
-    StateDictDetector,
-    SwitchedOffDetector,
-    TrainingModeDetector,
-    UninitialisedDetector,
-)
+for _found in walk_packages(__path__, f"{__name__}."):
+    import_module(_found.name)
+
+ALL: tuple[Callable[[Machine], Listener], ...] = tuple(sorted(Detector.__subclasses__(), key=lambda one: one.__name__))
+"""The detectors of all files here, which is how they are found."""
 
 
 def detectors(machine: Machine) -> list[Listener]:

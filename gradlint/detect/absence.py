@@ -138,9 +138,7 @@ def never_reached(gradients: Gradients, reached: Reached) -> Iterator[cst.CSTNod
 def _verdict(
     gradients: Gradients, key: LeafKey, group: list[LostOne], closed: bool, reached: Reached
 ) -> LostLeaf | None:
-    """Return what to say of a leaf that nothing reaches: the cut to blame, if a gradient was wanted there for
-    certain.
-    """
+    """Return what to say of a leaf that nothing reaches: the cut to blame, if a gradient was certainly wanted."""
     one = _blamed(gradients, key, group)
     optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.fault.parameter and gradients.optimized:
@@ -177,7 +175,7 @@ def _blamed(gradients: Gradients, key: LeafKey, group: list[LostOne]) -> LostOne
 
 
 def _releafed(gradients: Gradients, one: LostOne) -> LostLeaf | None:
-    """A new leaf was made of a cut value: a hack, unless the leaf is trained or its gradient used."""
+    """Return the fault where a new leaf was made of a cut value: a hack, unless it is trained or its gradient used."""
     assert one.releafed is not None
     leaf = one.releafed
     if _used(gradients, leaf):
@@ -199,8 +197,5 @@ _TELLING = frozenset({"nondiff", "integer", "sample", "zero"})
 
 def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) -> bool:
     """Return whether an optimizer among them has nothing at all to do."""
-    held: dict[cst.CSTNode, list[LeafKey]] = {}
-    for leaf, holders in gradients.optimized.items():
-        for holder in holders:
-            held.setdefault(holder, []).append(leaf)
-    return any(not any(leaf in reached for leaf in held[one]) for one in optimizers)
+    held = gradients.optimized.items()
+    return any(not any(leaf in reached for leaf, holders in held if one in holders) for one in optimizers)

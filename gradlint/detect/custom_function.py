@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.fault import functions as fault
-from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, reachable
@@ -43,7 +42,7 @@ class CustomFunctionDetector(Detector[None]):
         return [ref for ref in found if ref is not None]
 
     def _judge_attributes(self, state: State, it: FunctionApplied, given: set[int], results: set[int]) -> None:
-        """An input or a result that is an attribute of `ctx` is not watched by torch."""
+        """Report inputs and results that are attributes of `ctx`: torch does not watch them."""
         record, owner = state[it.ctx], state[it.function]
         assert isinstance(record, Instance)
         own = owner.code.node if isinstance(owner, Class) else None
@@ -56,7 +55,7 @@ class CustomFunctionDetector(Detector[None]):
                 others.append(name)
 
     def _judge_writes(self, state: State, it: FunctionApplied) -> None:
-        """An input that forward writes to has to be marked."""
+        """Report inputs that forward writes to and does not mark."""
         marked = ctx_state(state, it.ctx).dirty
         if isinstance(marked, Unknown):
             return  # Paths were joined of which not all marked the same.
@@ -76,7 +75,9 @@ class CustomFunctionDetector(Detector[None]):
                     if write.certain:
                         self.report(fault.GradientInplace(write.syntax, write.op))
         if it.ends and all(self._is_known(end, value) for end, value in it.ends):
-            self._judge_count(it)
+            # Torch wants a gradient for each argument that forward is given; further ones may be None.
+            if all(_is_miscounted(value, it.fewest, it.given) for _, value in it.ends):
+                self.report(fault.GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
             if all(self._ignores(end, value, it.arrived) for end, value in it.ends):
                 scalar = all(self._may_be_scalar(state, part) for part in parts_of(it.result))
                 self.report(fault.GradientIgnored(it.node, scalar))
@@ -84,11 +85,6 @@ class CustomFunctionDetector(Detector[None]):
     def _is_known(self, state: State, value: Value) -> bool:
         """Return whether it is known how many gradients a backward returned."""
         return value is None or type(value) is tuple or known_tensor(self.machine, state, value) is not None
-
-    def _judge_count(self, it: FunctionDifferentiated) -> None:
-        """Torch wants a gradient for each argument that forward is given; further ones may be None."""
-        if all(_is_miscounted(value, it.fewest, it.given) for _, value in it.ends):
-            self.report(fault.GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
 
     def _may_be_scalar(self, state: State, value: Value) -> bool:
         ref = known_tensor(self.machine, state, value)
@@ -103,7 +99,7 @@ class CustomFunctionDetector(Detector[None]):
             return False
         arrived = {tensor_at(state, ref).node.id for ref in gradients}
         roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
-        nodes = list(reachable(roots, _inputs_by_value))
+        nodes = list(reachable(roots, lambda node: [] if canonical(node.op) in LIKES else inputs(node)))
         if any(node.id in arrived or node.op in _HIDING for node in nodes):
             return False
         if any(canonical(root.op) in _BLANK for root in roots):
@@ -119,13 +115,8 @@ def _is_miscounted(value: Value, fewest: int, most: int) -> bool:
 
 _CONSTANT = ONES | FILLED
 
-
 _HIDING = frozenset({"call", "grad", "gradient"})
 """Nodes before which more may stand than their edges tell."""
 
 _BLANK = ZEROS | UNFILLED | {"new"}
 """What is returned as it was made is filled where gradlint does not look, or is to stop a gradient."""
-
-
-def _inputs_by_value(node: Node) -> list[Node]:
-    return [] if canonical(node.op) in LIKES else inputs(node)

@@ -10,6 +10,9 @@ import libcst as cst
 
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node
 from gradlint.domain.walk import inputs, leaves, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import MEANS, RESHAPES, SCALES, SUMS
+from gradlint.interpreter.torch.backward import walk
 
 
 class Cut(NamedTuple):
@@ -143,14 +146,14 @@ def _receiving(nodes: Iterable[Node]) -> Iterator[Node]:
             yield node
 
 
-def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Node]:
+def cutting_samples(possible: Mapping[int, Node], receiving: set[int]) -> list[Node]:
     """Return the samples that a loss was computed from, while it trains their distribution by another way only.
 
     So it is with the latent code of a variational autoencoder, whose distribution the divergence trains. Where the
     `log_prob` of the sample is in the loss, or that of one drawn there in another iteration, the score function is
     meant; where the loss trains nothing of the distribution, another one may.
     """
-    nodes = list(walked.values())
+    nodes = list(possible.values())
     scored = {one.syntax for node in nodes if node.op == "log_prob" for one in _samples(e.node for e in node.edges)}
     used = _samples(
         edge.node
@@ -159,12 +162,8 @@ def cutting_samples(walked: Mapping[int, Node], receiving: set[int]) -> list[Nod
         for edge in node.edges
         if edge.flows is False and edge.cut is None
     )
-    return [one for one in used if one.syntax not in scored and _trained_by(one) & receiving]
-
-
-def _trained_by(sample: Node) -> set[int | None]:
-    """Return the leaves that a gradient would flow to through a sample."""
-    return {leaf.leaf for leaf in leaves(inputs(sample))}
+    unscored = (one for one in used if one.syntax not in scored)
+    return [one for one in unscored if any(leaf.leaf in receiving for leaf in leaves(inputs(one)))]
 
 
 def _samples(starts: Iterable[Node]) -> list[Node]:
@@ -179,3 +178,59 @@ def _is_off_tape(node: Node) -> bool:
 
 def _inputs_off_tape(node: Node) -> list[Node]:
     return [edge.node for edge in node.edges if node.cut is edge.cut is None and _is_off_tape(edge.node)]
+
+
+_LINEAR = SUMS | MEANS | RESHAPES
+
+
+def dead_terms(root: Node) -> Iterator[Lost]:
+    """Yield the terms of a sum that were computed from leaves and pass no gradient to any: each a constant to autograd.
+
+    Beside a term that was detached on purpose nothing is said: `hard - soft.detach() + soft` is the straight-through
+    trick.
+    """
+    terms = _terms(root)
+    dead = [term for term in terms if not _passes(term)]
+    if len(dead) == len(terms):
+        return  # The leaves before them are lost altogether.
+    lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
+    if not any(one.intended and not _is_bare_data(one) for one in lost):
+        yield from (one for one in lost if one.releafed is None and (one.cut.kind in ACCIDENTS or _is_bare_data(one)))
+
+
+def _is_bare_data(one: Lost) -> bool:
+    """Return whether a leaf's own `.data` is in the loss: nothing computed from it that could be kept from it."""
+    return one.cut.kind == "data" and one.direct and one.cuts == 1
+
+
+def _without_copied(lost: list[Lost]) -> list[Lost]:
+    """Leave out what others among them were copied from: that is none of the loss's."""
+    sources = {edge.node.id for one in lost for edge in one.leaf.edges if edge.cut == "copy"}
+    return [one for one in lost if one.leaf.id not in sources]
+
+
+def _terms(root: Node) -> list[Node]:
+    """Return what a loss is the sum of, without signs and constant factors."""
+    found = reachable([root], lambda node: inputs(node) if _is_sum(node) else ())
+    return [node for node in found if node.live and not _is_sum(node)]
+
+
+def _is_sum(node: Node) -> bool:
+    """Return whether a node is a sum, or something with a sign or a constant factor before it."""
+    name = canonical(node.op)
+    return node.leaf is None and (name in _LINEAR or (name in SCALES and len(node.edges) == 1))
+
+
+def _passes(term: Node) -> bool:
+    """Return whether a gradient other than zero may get through a term to anything."""
+    if term.tracked is False and term.leaf is None:
+        return False
+    nodes = walk([term]).possible
+    return bool(receiving_leaves(nodes)) or any(map(_may_pass, nodes.values()))
+
+
+def _may_pass(node: Node) -> bool:
+    """Return whether a node that is not known may have a graph. Data that comes from elsewhere has none."""
+    if node.tracked is not None or (node.edges and node.op != "call"):
+        return False
+    return node.op != "input" or isinstance(node.place, (cst.Param, cst.Call))

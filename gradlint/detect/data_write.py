@@ -9,7 +9,7 @@ from gradlint.domain.announcement import LeafWritten, StaleSavedUsed
 from gradlint.domain.fault.inplace import DataUse, DataWrite, HiddenWriteToSaved
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Tensor
+from gradlint.domain.value import Ref, Tensor
 from gradlint.domain.walk import gradient_inputs, inputs, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import CLAMPS, SCALES, UPDATES
@@ -25,8 +25,7 @@ class DataWriteDetector(Detector[None]):
 
     def on_leaf_written(self, state: State, it: LeafWritten) -> None:
         """Report a write through `.data`."""
-        leaf = state.heap[it.leaf]
-        assert isinstance(leaf, Tensor)
+        leaf = state.at(Ref(it.leaf), Tensor)
         if it.by_data:
             kept = _is_kept(self.machine, state, leaf.memory)
             use, recorded = _use(leaf, it.op, it.sources), state.grad is not False
@@ -38,9 +37,7 @@ class DataWriteDetector(Detector[None]):
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:
-    """Return whether a graph that the program still holds, and that nothing has freed, has saved what stands in a
-    memory.
-    """
+    """Return whether a graph that is still held, and that nothing has freed, has saved what is in a memory."""
     if memory not in machine.watched:
         return False
     values = [value for frame in state.frames.values() for value in frame.values()]
@@ -55,7 +52,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     """Return what a write is for. One that only scales or bounds the old value clips it."""
-    found = _behind(sources, leaf.node)
+    found = _computed_from(sources, leaf.node)
     if "gradient" in found:
         return "update"
     if op == "=":
@@ -72,7 +69,7 @@ def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:
     return "update" if name in UPDATES else "initialise"
 
 
-def _behind(sources: Sequence[Edge], own: Node) -> set[str]:
+def _computed_from(sources: Sequence[Edge], own: Node) -> set[str]:
     """Return what a value was computed from: "gradient", "self" (the leaf that is written to), "other" leaves."""
     found: set[str] = set()
     for node in reachable([edge.node for edge in sources], inputs):

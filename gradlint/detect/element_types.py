@@ -24,7 +24,7 @@ _FULL = frozenset({"float32", "float64"})
 
 
 def _pair(state: State, it: Operated) -> TypeClash | None:
-    """Return two operands, or an input and the module's weight."""
+    """Return two operands whose types clash, or an input and the module's weight."""
     if is_module(it.op):
         return _module(state, it)
     first, second = ONE_DTYPE[canonical(it.op)]
@@ -62,7 +62,7 @@ _CLASSES = frozenset({"int64", "uint8"})
 
 
 def _classes(state: State, it: Operated) -> TypeClash | None:
-    """Class numbers are int64 or uint8; cross entropy takes probabilities, of the shape of the scores, as well."""
+    """Return class numbers that are neither int64 nor uint8; cross entropy takes probabilities as well."""
     target, scores = it.operands.get("target"), it.operands.get("input")
     if not isinstance(target, Term) or target.dtype is None or target.dtype in _CLASSES:
         return None
@@ -99,7 +99,7 @@ def _is_integer(found: Term) -> bool:
 
 
 def _logits(state: State, it: Operated) -> TypeClash | None:
-    """An integer target is refused at once."""
+    """Return an integer target, which is refused at once."""
     target, found = it.operands.get("target"), it.operands.get("input")
     if isinstance(target, Term) and isinstance(found, Term) and _is_integer(target) and found.dtype in _FULL:
         return _clash(it, "target", target, found.dtype)
@@ -107,12 +107,12 @@ def _logits(state: State, it: Operated) -> TypeClash | None:
 
 
 def _indices(state: State, it: Operated) -> TypeClash | None:
-    """Indices are integers."""
+    """Return indices that are no integers."""
     return _indexed(it, next((name for name in ("input", "self", "tensor") if name in it.operands), "input"), "input")
 
 
 def _positions(state: State, it: Operated) -> TypeClash | None:
-    """Positions are integers; that of `take_along_dim` has a name of its own."""
+    """Return positions that are no integers; those of `take_along_dim` have a name of their own."""
     name = "indices" if "indices" in it.operands else "index"
     return _indexed(it, name, name)
 

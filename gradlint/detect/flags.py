@@ -1,19 +1,22 @@
-"""Statements that look as if they set a flag, called a method, or changed a parameter, and do not."""
+"""Statements that look as if they set a flag, called a method, or changed a parameter, and do not; constant dropout."""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound
+from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, TorchCalled
 from gradlint.domain.fault.inplace import LoopVariableAssigned
+from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
 from gradlint.domain.fault.training_loop import MethodNotCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
-from gradlint.interpreter.torch.parameters import module_base
+from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.source.lower.syntax import parts
 
 _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
@@ -27,7 +30,8 @@ class FlagDetector(Detector[None]):
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report `x.requires_grad_ = True`."""
         record = state.heap.get(it.owner.id) if it.name == "requires_grad_" and isinstance(it.owner, Ref) else None
-        if isinstance(record, Tensor) and (isinstance(it.value, bool) or _is_unknown_flag(it.value)):
+        may_be_flag = isinstance(it.value, Unknown) and it.value.kind in ("bool", "number", "int")
+        if isinstance(record, Tensor) and (may_be_flag or isinstance(it.value, bool)):
             self.report(MethodOverwritten(it.node, "tensor"))
         elif isinstance(record, Instance) and isinstance(it.value, bool) and module_base(state, record) is not None:
             self.report(MethodOverwritten(it.node, "module"))
@@ -65,13 +69,58 @@ class FlagDetector(Detector[None]):
         return (writes or name in _OF_TENSORS) and known_tensor(self.machine, state, receiver) is not None
 
 
-def _is_unknown_flag(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.kind in ("bool", "number", "int")
-
-
 def _is_flag(node: cst.CSTNode) -> bool:
     """Return whether a comparison is `x.requires_grad == ...`."""
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return False
     left, operator = node.left, node.comparisons[0].operator
     return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)
+
+
+_FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})
+"""Attributes that people set to freeze a module; torch looks at none of them."""
+
+
+class ModuleUseDetector(Detector[set[int]]):
+    """Knows the modules that got a flag torch does not look at."""
+
+    def on_attribute_set(self, state: State, it: AttributeSet) -> None:
+        """Report `module.requires_grad = False`."""
+        if it.name in _FLAGS and isinstance(it.value, bool) and isinstance(it.owner, Ref):
+            record = state.heap.get(it.owner.id)
+            if isinstance(record, Instance) and module_base(state, record) is not None:
+                self._judge_flag(state, it.owner, record, it)
+
+    def _judge_flag(self, state: State, owner: Ref, record: Instance, it: AttributeSet) -> None:
+        """Report the flag, unless a class of the program has an attribute of that name for itself."""
+        if running_method_of(state) == owner:
+            return
+        known = it.name in record.attrs and owner.id not in self.facts
+        if not known and find_in_class(state, record.cls, it.name) is None:
+            self.facts.add(owner.id)
+            self.report(ModuleFlag(it.node, it.name, "module"))
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Report F.dropout in a module's method: it drops in evaluation too, unless the mode is passed or tested."""
+        if it.name != "torch.nn.functional.dropout" or it.open:
+            return
+        given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)
+        if "training" in given or given.get("p", 0.5) in (0, 0.0):
+            return
+        owner = running_method_of(state)
+        if owner is not None and is_module(state, owner) and not _asks_for_mode(self.machine.stack[-1].node):
+            self.report(DropoutAlwaysOn(it.node))
+
+
+def _asks_for_mode(node: cst.CSTNode) -> bool:
+    """Return whether a test in a function reads `training`, so that what it guards may run in training only."""
+    if isinstance(node, (cst.If, cst.IfExp)) and _reads_mode(node.test):
+        return True
+    return any(_asks_for_mode(child) for child in parts(node))
+
+
+def _reads_mode(node: cst.CSTNode) -> bool:
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    if isinstance(name, cst.Name) and name.value == "training":
+        return True
+    return any(_reads_mode(child) for child in parts(node))

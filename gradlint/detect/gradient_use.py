@@ -148,8 +148,6 @@ def is_empty(state: State, param: Ref) -> bool:
 
 
 def was_cleared(state: State, param: Ref) -> bool:
-    """Return whether the program has cleared a gradient, which begins the iteration of a loop; one never filled is no
-    sign.
-    """
+    """Return whether the program has cleared a gradient, as an iteration begins; one never filled is no sign."""
     record = state.heap.get(param.id)
     return isinstance(record, Tensor) and record.accumulated is not None

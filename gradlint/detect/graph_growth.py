@@ -14,16 +14,17 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.gathering import Parts, is_reachable, parts_of, reaches
 from gradlint.detect.graph_use import GraphUseDetector
 from gradlint.detect.lost_gradient import LostGradientDetector
-from gradlint.domain import announcement
+from gradlint.domain import announcement, walk
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
-from gradlint.interpreter.reachable import Held, Place, Root, held_by
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ACCUMULATES
+from gradlint.interpreter.reachable import ARITHMETIC, Held, Place, Root, held_by, is_alive, root_of
 from gradlint.interpreter.torch.parameters import parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
 
@@ -130,9 +131,9 @@ class GraphGrowthDetector(Detector[Growth]):
             self.facts.culprits[root] = certain or self.facts.culprits.get(root, False)
 
     def _enter(self, one: Growing, culprits: dict[Root, bool]) -> None:
-        """One finding for one defect: what gathers the roots of another culprit is none.
+        """Enter one finding for one defect: what gathers the roots of another culprit is none.
 
-        But a list that is emptied after its backward is none itself, while a sum of what was walked is.
+        But a list that is emptied after its backward is none itself, while a sum of what a backward ran through is.
         """
         known = self.facts.culprits
         if any(known[root] or not one.certain for root in one.within if root in known):
@@ -161,13 +162,13 @@ class GraphGrowthDetector(Detector[Growth]):
         if not it.complete or not self.facts.waiting:
             return
         use = self.other(GraphUseDetector)
-        used = use.joined(use.facts.walked | use.escaped())
+        used = use.joined(use.facts.traversed | use.escaped())
         for found in self.facts.waiting.values():
             if not any(one.certain for one in found) and all(self._is_unused(one, used) for one in found):
                 self.report(found[0].fault)
 
     def _is_unused(self, one: Growing, used: set[int]) -> bool:
-        """Return whether a graph is certainly never walked, though its network is trained or evaluated here."""
+        """Return whether a graph is certainly never traversed, though its network is trained or evaluated here."""
         nodes = [root for root in one.within if isinstance(root, Node)]
         if any(node.id in used for node in nodes):
             return False
@@ -191,7 +192,7 @@ def _attribute_graphs(state: State, before: State) -> dict[Place, Node]:
 
 
 def _carried_over(former: dict[Place, Node], now: dict[Place, Node]) -> StateNotDetached | None:
-    """Return what an attribute holds was computed from what it held after the call before."""
+    """Return the fault where what an attribute holds was computed from what it held after the call before."""
     for place, root in now.items():
         kept = former.get(place)
         if kept is not None and kept is not root and reaches((root,), kept):
@@ -229,7 +230,7 @@ class _LoopJudgement:
         address = place[1]
         if place[0] == "name" or not isinstance(address, int):
             return False
-        return is_reachable(self.loop.before, address) and not is_reachable(state, address)
+        return is_alive(self.loop.before, address) and not is_alive(state, address)
 
     def _grown(self, state: State, place: Place, held: tuple[Held, ...]) -> Growing | None:
         former = {root: None for root in self.loop.held[-2].get(place, ()) if self._made_here(root)}
@@ -263,7 +264,7 @@ class _LoopJudgement:
         root: Root,
         kept: Root,
         parts: Parts,
-        stored: cst.CSTNode | None = None,
+        given: cst.CSTNode | None = None,
         *,
         nested: bool = False,
     ) -> Growing | None:
@@ -272,15 +273,15 @@ class _LoopJudgement:
         spent = self._is_spent(state, inner.all)
         if spent is None or self._is_spent(state, parts.all) is None:
             return None
-        if stored is None and reaches(parts.ends, kept):
+        if given is None and reaches(parts.ends, kept):
             return None  # A state that each iteration computes from the last: not gathered, but carried on.
         live = all(isinstance(one, Node) and one.tracked is True for one in (root, kept))
-        syntax = stored or root.syntax
+        syntax = given or root.syntax
         if syntax is None or not (spent or (live and self._uses_leaf(root))):
             return None
         own = (one for one in parts.ends if one not in inner.all)
         term = next((one.syntax for one in own if one.syntax is not None), None)
-        listed, within = stored is not None, (root, kept, *parts.all)
+        listed, within = given is not None, (root, kept, *parts.all)
         if spent or self.facts.backwards > self.loop.backwards:
             return Growing(GraphAccumulates(syntax, term, spent, listed, nested), within, spent)
         return Growing(EvalKeepsGraph(syntax, term, listed, nested), within, False)
@@ -321,3 +322,51 @@ class _LoopJudgement:
     def _made_here(self, root: Root) -> bool:
         """Return whether a root was made in the loop; a symbol that was there before is of no interest."""
         return not isinstance(root, Node) or root.id > self.loop.marks[0]
+
+
+_GATHERING = ACCUMULATES | ARITHMETIC | {"index assignment"}
+"""Operations that put results together without computing a further step from them."""
+
+MOST = 400
+"""How many parts of one root are looked at."""
+
+
+class Parts(NamedTuple):
+    """What a root gathers: all the roots on the way, and those at the end of it, which are no sums themselves.
+
+    The ends are in the order in which they are found: the order of a set would differ from run to run.
+    """
+
+    all: frozenset[Root]
+    ends: tuple[Root, ...]
+
+
+def parts_of(state: State, root: Root) -> Parts:
+    """Follow a root back through sums, lists and their like."""
+    every = list(reachable([root], lambda one: _terms(state, one), MOST))
+    return Parts(frozenset(every), tuple(one for one in every if not _is_sum(one)))
+
+
+def _is_sum(root: Root) -> bool:
+    if isinstance(root, Node):
+        return canonical(root.op) in _GATHERING
+    return root.key is not None and root.key[0] in ARITHMETIC
+
+
+def _terms(state: State, root: Root) -> list[Root]:
+    """Return the roots that a sum is made of."""
+    if not _is_sum(root):
+        return []
+    if isinstance(root, Node):
+        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
+        return [node for node in flowing if node.tracked is not False]
+    assert root.key is not None
+    symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]
+    return [part for part in symbols if part is not None]
+
+
+def reaches(starts: Iterable[Root], target: Root) -> bool:
+    """Return whether a gradient from one of the starts may flow to the target."""
+    if not isinstance(target, Node):
+        return False
+    return walk.is_reachable(target, (start for start in starts if isinstance(start, Node)))

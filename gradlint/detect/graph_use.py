@@ -21,14 +21,14 @@ from gradlint.interpreter.torch.backward import CYCLE
 class GraphUse:
     """What becomes of graphs, on any path.
 
-    `walked` are the nodes that some backward may have run through, `shared` those that may be walked where gradlint
-    does not look. `alike` are nodes made alike on two paths, which were joined: the first has gone on for both.
-    `retaining`: the backwards in loops that retain the graph, and what they retained; `useful` those whose
-    graph was walked again, or may be. `cycles`: the backwards that made leaf and gradient keep each other, and whether
-    a gradient was dropped later; `recorded` the nodes of those gradients.
+    `traversed` are the nodes that some backward may have run through, `shared` those that it may run through where
+    gradlint does not look. `alike` are nodes made alike on two paths, which were joined: the first has gone on for
+    both. `retaining`: the backwards in loops that retain the graph, and what they retained; `useful` those whose graph
+    was traversed again, or may be. `cycles`: the backwards that made leaf and gradient keep each other, and whether a
+    gradient was dropped later; `recorded` the nodes of those gradients.
     """
 
-    walked: set[int] = field(default_factory=set)
+    traversed: set[int] = field(default_factory=set)
     shared: dict[int, Node] = field(default_factory=dict)
     alike: list[tuple[int, int]] = field(default_factory=list)
     retaining: dict[cst.CSTNode, set[int]] = field(default_factory=dict)
@@ -38,13 +38,13 @@ class GraphUse:
 
 
 class GraphUseDetector(Detector[GraphUse]):
-    """Notes which graphs are walked, or may be, and reports those that are kept for nothing."""
+    """Notes which graphs are traversed, or may be, and reports those that are kept for nothing."""
 
     # What is done.
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
-        """Note the graph as walked; and as retained, if the backward is to retain it in a loop."""
-        self._walk(it.possible.keys())
+        """Note the graph as traversed; and as retained, if the backward is to retain it in a loop."""
+        self._traverse(it.possible.keys())
         if it.retain and it.create is False and not it.raised and self.machine.iterations:
             retained = self.facts.retaining.setdefault(it.node, set())
             retained.update(node.id for node in it.possible.values() if state.frees(node))
@@ -52,17 +52,17 @@ class GraphUseDetector(Detector[GraphUse]):
                 self.facts.useful.add(it.node)
 
     def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
-        """Note the graph as walked."""
-        self._walk(it.possible.keys())
+        """Note the graph as traversed."""
+        self._traverse(it.possible.keys())
 
-    def _walk(self, numbers: Set[int]) -> None:
-        self.facts.walked |= numbers
+    def _traverse(self, numbers: Set[int]) -> None:
+        self.facts.traversed |= numbers
         for syntax, retained in self.facts.retaining.items():
             if syntax not in self.facts.useful and not retained.isdisjoint(numbers):
                 self.facts.useful.add(syntax)
 
     def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
-        """Note graphs that may be walked elsewhere."""
+        """Note graphs that may be traversed elsewhere."""
         self.facts.shared.update((node.id, node) for node in it.graphs if node.tracked is not False)
 
     def on_paths_joined(self, state: State, it: announcement.PathsJoined) -> None:
@@ -76,7 +76,7 @@ class GraphUseDetector(Detector[GraphUse]):
             self.facts.cycles.setdefault(it.node, False)
 
     def on_gradient_released(self, state: State, it: announcement.GradientReleased) -> None:
-        """Dropping a gradient from its leaf opens the circle."""
+        """Note that a gradient was dropped from its leaf, which opens the circle."""
         record = state.heap.get(it.gradient.id) if isinstance(it.gradient, Ref) else None
         if isinstance(record, Tensor) and CYCLE in record.tags and record.syntax is not None:
             self.facts.cycles[record.syntax] = True
@@ -89,7 +89,7 @@ class GraphUseDetector(Detector[GraphUse]):
         for syntax, opened in facts.cycles.items():
             if not opened:
                 nodes = facts.recorded.get(syntax, set())
-                used = not it.complete or bool(facts.shared) or not nodes.isdisjoint(facts.walked)
+                used = not it.complete or bool(facts.shared) or not nodes.isdisjoint(facts.traversed)
                 self.report(GradientCycle(syntax, used))
         away = self.joined(self.escaped()) if facts.retaining and it.complete else set()
         for syntax, retained in facts.retaining.items():
@@ -97,7 +97,7 @@ class GraphUseDetector(Detector[GraphUse]):
                 self.report(GraphRetained(syntax))
 
     def escaped(self) -> set[int]:
-        """Return all nodes that may be walked where gradlint does not look."""
+        """Return all nodes that may be traversed where gradlint does not look."""
         return {node.id for node in reachable(self.facts.shared.values(), gradient_inputs)}
 
     def joined(self, nodes: Set[int]) -> set[int]:

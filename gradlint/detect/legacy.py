@@ -12,9 +12,9 @@ from gradlint.domain.announcement import AttributeSet, FactorsMoved, ModuleConfi
 from gradlint.domain.fault import spelling as fault
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor
+from gradlint.facts import fact
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import IMPLICIT_DIM
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _FUNCTIONAL = "torch.nn.functional."
@@ -117,7 +117,7 @@ _REDUCTIONS = ("size_average", "reduce")
 
 @cache
 def _places(op: str) -> dict[str, int]:
-    """At which place each argument of an operation stands, or of the constructor of a module."""
+    """Return at which place each argument of an operation stands, or of the constructor of a module."""
     entry = fact(op)
     overloads = () if entry is None else entry.sig.overloads
     return {param.name: place for place, param in enumerate(overloads[0])} if overloads else {}

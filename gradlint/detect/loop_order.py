@@ -9,28 +9,16 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
-from gradlint.detect.gradient_use import (
-    WATCHED,
-    EarlyStep,
-    Order,
-    Used,
-    enter,
-    forget_all,
-    is_empty,
-    is_sum,
-    order_of,
-    params_of,
-    untouched,
-    used_now,
-    was_cleared,
-)
+from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Bound, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, is_reachable
+from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
@@ -42,7 +30,7 @@ class Unused(NamedTuple):
 
     backward: cst.CSTNode
     since: int
-    turn: int
+    iteration: int
 
 
 class UnusedOf(PathFact):
@@ -89,32 +77,32 @@ class LoopOrderDetector(Detector[Steps]):
     # Optimizers.
 
     def on_optimizer_made(self, state: State, it: announcement.OptimizerMade) -> None:
-        """An optimizer begins without gradients of its own; one of the program's own class may do as it likes."""
+        """Begin without gradients; an optimizer of the program's own class may do as it likes."""
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
-            enter(state, it.optimizer.id, Order())
+            use.enter(state, it.optimizer.id, Order())
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
-        """Nothing is known of what has happened to the gradients of its parameters."""
+        """Watch it, though nothing is known of what has happened to the gradients of its parameters."""
         self.facts.stepping.append(it.optimizer.id)
 
     def on_gradients_invalidated(self, state: State, it: announcement.GradientsInvalidated) -> None:
-        """Nothing is known of any optimizer."""
-        forget_all(state)
+        """Forget what is known of all optimizers."""
+        use.forget_all(state)
         self._use(state)
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """Something unknown that is given objects or leaves may clear gradients, and step."""
-        if self.facts.stepping and any(_has_objects(state, value) for value in it.values):
+        """Take something unknown that is given objects or leaves to clear gradients, and to step."""
+        if self.facts.stepping and any(_is_object(state, one) for one in contents(state, it.values, calls=True)):
             self._let_step(state)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
-        """The program may keep what it reads, and use it later."""
+        """Count all gradients as used: the program may keep what it reads, and use it later."""
         self._use(state)
 
     def _use(self, state: State) -> None:
-        """No gradient is unused any more: of two optimizers each may have its turns."""
+        """Count all gradients as used: of two optimizers each may have its iterations."""
         for optimizer in self.facts.stepping:
             if state.facts.get(UnusedOf(optimizer)) is not None:
                 state.decide(UnusedOf(optimizer), None)
@@ -124,7 +112,7 @@ class LoopOrderDetector(Detector[Steps]):
         self.facts.busy.update(self.facts.stepping)
         for optimizer in self.facts.stepping:
             if order_of(state, optimizer) is not None:
-                enter(state, optimizer, None)
+                use.enter(state, optimizer, None)
 
     # Gradients are filled.
 
@@ -138,14 +126,14 @@ class LoopOrderDetector(Detector[Steps]):
         scaled = any(root.id in self.facts.scaled for root in it.roots) if known else None
         others = any(one.op in ("call", "input") for one in it.possible.values())
         for optimizer in self.facts.stepping:
-            params = params_of(state, optimizer)
+            params = use.params_of(state, optimizer)
             if any(param.id in certain for param in params):
                 order = order_of(state, optimizer)
                 self._note_late(optimizer, order, it.node)
-                enter(state, optimizer, _filled(state, order, certain, it.node)._replace(scaled=scaled))
-                state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._turn()))
+                use.enter(state, optimizer, _filled(state, order, certain, it.node)._replace(scaled=scaled))
+                state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._iteration()))
             elif others or any(param.id in possible for param in params):
-                enter(state, optimizer, None)
+                use.enter(state, optimizer, None)
 
     def _note_late(self, optimizer: int, order: Order | None, backward: cst.CSTNode) -> None:
         if order is not None and order.idle is not None and order.used is None:
@@ -154,7 +142,7 @@ class LoopOrderDetector(Detector[Steps]):
     # Gradients are used.
 
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
-        """A step: at once, after a closure of the program, or after something that is not known."""
+        """Judge a step: at once, after a closure of the program, or after something that is not known."""
         if it.closure is None:
             order = order_of(state, it.optimizer.id)
             if order is not None and order.filled is not None and order.scaled is True:
@@ -169,7 +157,7 @@ class LoopOrderDetector(Detector[Steps]):
             self._let_step(state)
 
     def _judge_closure(self, state: State, it: announcement.GradientsUsed) -> None:
-        """A closure gives a loss that nothing has backpropagated: the step finds no new gradients."""
+        """Report a closure whose loss nothing has backpropagated: the step finds no new gradients."""
         function = it.closure.function if isinstance(it.closure, Bound) else it.closure
         loss, order = known_tensor(self.machine, state, it.loss), order_of(state, it.optimizer.id)
         if not isinstance(function, Function) or loss is None or order is None or order.filled is not None:
@@ -179,14 +167,14 @@ class LoopOrderDetector(Detector[Steps]):
             self.report(fault.ClosureWithoutBackward(it.node, closure=function.code.node))
 
     def on_leaf_written(self, state: State, it: announcement.LeafWritten) -> None:
-        """An update by hand is a step, if the leaf's own gradient is part of what is written."""
+        """Take an update by hand for a step, if the leaf's own gradient is part of what is written."""
         record = state.heap.get(it.leaf)
         gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
         kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
         if not isinstance(kept, Tensor) or not is_reachable(kept.node, [edge.node for edge in it.sources], inputs):
             return
         if it.leaf not in self.facts.stepping:
-            if self.facts.by_hand[it.node] == WATCHED:
+            if self.facts.by_hand[it.node] == use.WATCHED:
                 return
             self.facts.by_hand[it.node] += 1
             self.facts.stepping.append(it.leaf)
@@ -198,33 +186,33 @@ class LoopOrderDetector(Detector[Steps]):
         if isinstance(early, cst.CSTNode):
             self.report(fault.SchedulerBeforeOptimizer(early))
             state.decide(EarlyStep(optimizer), None)
-        params = params_of(state, optimizer)
-        nothing = all(is_empty(state, param) for param in params)
-        if order is None or not nothing or not all(was_cleared(state, param) for param in params):
+        params = use.params_of(state, optimizer)
+        nothing = all(use.is_empty(state, param) for param in params)
+        if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
             self.facts.busy.add(optimizer)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
         self._use(state)
-        used = None if nothing else used_now(state, params, node)
+        used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
             self._judge_wiped(order, *order.wiped, node)
-            enter(state, optimizer, Order(idle=order.idle, stepped=True))
+            use.enter(state, optimizer, Order(idle=order.idle, stepped=True))
         elif used is not None:
-            enter(state, optimizer, Order(used=used, stepped=True))
+            use.enter(state, optimizer, Order(used=used, stepped=True))
         elif order is not None:
             idle = node if nothing and order.filled is None else order.idle
-            enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
+            use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
 
     def _judge_mixed(self, state: State, optimizer: int, order: Order) -> None:
-        """A step uses the mixture: others may have cleared it, as a discriminator clears what its generator left."""
+        """Report a step that uses the mixture, unless others may have cleared it, as a discriminator may."""
         if order.mixed is None:
             return
         backward, used = order.mixed
         apart = state.undecided_since(min(one.gradient.id for one in used.gradients))
         if apart and self.facts.cleared_in.get(optimizer, -1) >= len(self.machine.iterations):
             return  # It steps in some iterations and clears in some, which may be the same ones.
-        if any(is_sum(state, one) for one in used.gradients):
+        if any(use.is_sum(state, one) for one in used.gradients):
             self.report(fault.ZeroGradMissing(backward, step=used.step))
 
     def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
@@ -249,15 +237,15 @@ class LoopOrderDetector(Detector[Steps]):
                 self._wipe(state, optimizer, it.node)
 
     def on_gradient_dropped(self, state: State, it: announcement.GradientDropped) -> None:
-        """The last of an optimizer's parameters clears them all, where the others are clear."""
+        """Count the last of an optimizer's parameters as clearing them all, where the others are clear."""
         for optimizer, held in self._holding(state):
-            if held[-1] == it.parameter and all(is_empty(state, one) for one in held):
+            if held[-1] == it.parameter and all(use.is_empty(state, one) for one in held):
                 self._wipe(state, optimizer, it.node)
 
     def _holding(self, state: State) -> Iterator[tuple[int, tuple[Ref, ...]]]:
         """Yield all that step and hold parameters, with these."""
         for optimizer in self.facts.stepping:
-            held = params_of(state, optimizer)
+            held = use.params_of(state, optimizer)
             if held:
                 yield optimizer, held
 
@@ -269,15 +257,17 @@ class LoopOrderDetector(Detector[Steps]):
         if order.filled is not None and isinstance(unused, Unused):
             self._judge_accumulation(state, optimizer, unused, node)
         wiped = (node, order.filled) if order.filled is not None else order.wiped
-        enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
+        use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
-        """Gradients are cleared on the side of a fork that makes no step, by what every iteration comes to."""
-        turn = self._turn()
+        """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""
+        iteration = self._iteration()
         forks = _forks_since(state, unused.since)
-        if turn == unused.turn:
-            forks = forks[-1:]  # What is behind the test of the step is not behind another one.
-        elif self.facts.loops.get(turn) != self.facts.loops.get(unused.turn) or _forks_since(state, turn):
+        if iteration == unused.iteration:
+            forks = forks[-1:]  # What follows the test of the step does not follow another one.
+        elif self.facts.loops.get(iteration) != self.facts.loops.get(unused.iteration) or _forks_since(
+            state, iteration
+        ):
             return
         for fork in forks:
             step = self.facts.nth.get((optimizer, fork.number))
@@ -288,13 +278,13 @@ class LoopOrderDetector(Detector[Steps]):
         """Note which loop it belongs to."""
         self.facts.loops[it.since] = it.loop
 
-    def _turn(self) -> int:
+    def _iteration(self) -> int:
         return self.machine.iterations[-1] if self.machine.iterations else 0
 
     # Schedulers, clipping, scalers.
 
     def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
-        """A scheduler steps: too early, if its optimizer has not stepped so far, and does so later.
+        """Note a scheduler's step: it is too early if its optimizer has not stepped so far, and does so later.
 
         torch skips nothing where the number of the epoch is given.
         """
@@ -306,7 +296,7 @@ class LoopOrderDetector(Detector[Steps]):
             state.decide(key, it.node)
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
-        """Gradients that are clipped must be there, not used yet, and of their true size.
+        """Report gradients that are clipped and are not there, or used already, or not of their true size.
 
         Measured: torch warns of a used-up iterator, and clips nothing. A bound of infinity only asks for the norm.
         """
@@ -317,7 +307,7 @@ class LoopOrderDetector(Detector[Steps]):
         records = [state[param] for param in it.parameters]
         if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
             self.report(fault.NothingClipped(it.node, "non-leaf"))
-        elif it.whole and all(is_empty(state, param) for param in it.parameters):
+        elif it.whole and all(use.is_empty(state, param) for param in it.parameters):
             if not self.machine.expected:
                 self.facts.clips[it.node] = None  # A fault where the program makes gradients at all.
         else:
@@ -327,9 +317,9 @@ class LoopOrderDetector(Detector[Steps]):
         given = {param.id for param in it.parameters}
         for optimizer in self.facts.stepping:
             order = order_of(state, optimizer)
-            if order is None or not any(param.id in given for param in params_of(state, optimizer)):
+            if order is None or not any(param.id in given for param in use.params_of(state, optimizer)):
                 continue
-            if order.used is not None and any(one.leaf in given for one in untouched(state, order.used)):
+            if order.used is not None and any(one.leaf in given for one in use.untouched(state, order.used)):
                 self.report(fault.ClippedAfterStep(it.node, step=order.used.step))
             elif order.filled is not None and order.scaled is True:
                 self.report(fault.ClippedScaled(it.node, backward=order.filled))
@@ -339,13 +329,13 @@ class LoopOrderDetector(Detector[Steps]):
         self.facts.scaled.add(it.made.id)
 
     def on_unscaled(self, state: State, it: announcement.Unscaled) -> None:
-        """Gradients are unscaled: by a step, too, if nothing has done so since the last update."""
+        """Note gradients as unscaled: by a step, too, if nothing has done so since the last update."""
         order = order_of(state, it.optimizer.id)
         if order is None:
             return
         if it.by == "step" and it.former == "nothing" and order.filled is not None and order.scaled is False:
             self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
-        enter(state, it.optimizer.id, order._replace(scaled=False))
+        use.enter(state, it.optimizer.id, order._replace(scaled=False))
 
     # The end.
 
@@ -368,35 +358,24 @@ def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTN
 
 def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode) -> tuple[cst.CSTNode, Used] | None:
     """Return the backward that adds to gradients which a step has used and nothing has cleared."""
-    kept = () if used is None else tuple(one for one in untouched(state, used) if one.leaf in certain)
+    kept = () if used is None else tuple(one for one in use.untouched(state, used) if one.leaf in certain)
     return None if used is None or not kept else (node, Used(used.step, kept))
 
 
 def _forks_since(state: State, number: int) -> list[Fork]:
-    """Where this path went one of two ways: what `assume` notes behind the number of a fork is its test."""
+    """Return where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
     keys = list(state.facts)
-    return [
-        Fork(one, test) for one, test in zip(keys, [*keys[1:], None], strict=True) if type(one) is int and one > number
-    ]
+    forks = zip(keys, [*keys[1:], None], strict=True)
+    return [Fork(one, test) for one, test in forks if type(one) is int and one > number]
 
 
 def _is_remainder(test: object) -> bool:
-    """Whether a test is about a remainder, which counts, and says nothing about data."""
+    """Return whether a test is about a remainder, which counts, and says nothing about data."""
     key = test.key if isinstance(test, Unknown) else None
     return key is not None and (key[0] == "%" or any(map(_is_remainder, key[1:])))
 
 
-def _has_objects(state: State, value: Value, depth: int = 2) -> bool:
-    """Return whether a value is an object, or holds objects or leaves."""
-    if isinstance(value, Bound):
-        return _has_objects(state, value.receiver, depth)
-    if type(value) is tuple:
-        return depth > 0 and any(_has_objects(state, part, depth - 1) for part in value)
+def _is_object(state: State, value: Value) -> bool:
+    """Return whether a value is an object or a parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    if isinstance(record, Tensor):
-        return record.parameter
-    if isinstance(record, Sequence):
-        return depth > 0 and any(_has_objects(state, part, depth - 1) for part in record.items)
-    if isinstance(record, Mapping):
-        return depth > 0 and any(_has_objects(state, part, depth - 1) for part in record.items.values())
-    return isinstance(record, Instance)
+    return record.parameter if isinstance(record, Tensor) else isinstance(record, Instance)

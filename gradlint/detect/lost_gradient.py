@@ -11,12 +11,11 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
-from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, lost_leaves, receiving_leaves
+from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, dead_terms, lost_leaves, receiving_leaves
 from gradlint.detect.detector import Detector
+from gradlint.detect.gradients import SecondOrderDetector
 from gradlint.detect.optimizers import MembershipDetector
-from gradlint.detect.second_order import SecondOrderDetector
 from gradlint.detect.switched_off import SwitchedOffDetector
-from gradlint.detect.terms import dead_terms
 from gradlint.domain import announcement
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
@@ -51,17 +50,17 @@ class LostGradientDetector(Detector[Gradients]):
                 self.facts.copied[inside] = node
 
     def on_requires_grad_set(self, state: State, it: announcement.RequiresGradSet) -> None:
-        """A leaf that is switched off at some time is not missed."""
+        """Spare a leaf that is switched off at some time."""
         if it.wanted is not True:
             self._spare(state, it.tensor)
 
     def on_network_supposed(self, state: State, it: announcement.NetworkSupposed) -> None:
-        """Nothing is wrong with the leaves of a network that is not shown, if nothing reaches them here."""
+        """Spare the leaves of a network that is not shown."""
         for leaf in it.leaves:
             self._spare(state, leaf)
 
     def on_parameter_replaced(self, state: State, it: announcement.ParameterReplaced) -> None:
-        """That a parameter is trained no more is reported where it is still held."""
+        """Spare the former parameter: that it is trained no more is reported where it is still held."""
         self._spare(state, it.former)
 
     def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
@@ -139,7 +138,7 @@ class LostGradientDetector(Detector[Gradients]):
         return fault
 
     def _rank(self, one: Lost) -> tuple[bool, bool, int]:
-        """The cut with the lowest rank is to blame."""
+        """Return the rank of a cut, the lowest of which is to blame."""
         rank = _ORDER.index(one.cut.kind) + 1 if one.cut.kind in _ORDER else 0
         return leaf_key(one.leaf) not in self.facts.optimized, one.picked, rank
 
@@ -171,7 +170,9 @@ class LostGradientDetector(Detector[Gradients]):
                     self.facts.reached.add(leaf_key(node))
 
     def _note_lost(self, state: State, it: announcement.Backpropagated, receiving: set[int]) -> None:
-        alone = all(_is_releafed(node) for node in it.possible.values() if node.leaf is not None)
+        # A leaf may have been made of a value that has a history.
+        reached = (node for node in it.possible.values() if node.leaf is not None)
+        alone = all(any(edge.cut == "leaf" for edge in node.edges) for node in reached)
         for root in it.roots:
             for one in lost_leaves(root, receiving):
                 if _requires_grad(state, one.leaf):
@@ -193,7 +194,7 @@ class LostGradientDetector(Detector[Gradients]):
                 self.report(replace(self._fault(state, one, backward), term=True))
 
     def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
-        """The program may do what it likes with the gradients that it asks for: of any leaf on the way."""
+        """Note the leaves on the way as asked for: the program may do what it likes with their gradients."""
         self._note_unknown_root(it.possible)
         self.facts.asked.update(leaf_key(node) for node in it.possible.values() if node.leaf is not None)
 
@@ -249,8 +250,3 @@ def _lost(root: Node) -> list[Lost]:
 def _requires_grad(state: State, leaf: Node) -> bool:
     record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
     return isinstance(record, Tensor) and record.grad is True
-
-
-def _is_releafed(leaf: Node) -> bool:
-    """Return whether a leaf was made of a value that has a history."""
-    return any(edge.cut == "leaf" for edge in leaf.edges)

@@ -36,7 +36,8 @@ class NetworkAliasDetector(Detector[Names]):
         """net.load_state_dict(other.state_dict()): a copy between two names is one between two networks."""
         given = self.other(MembershipDetector).source_of(it.given)
         if given is not None and given == it.owner:
-            self._judge_copy(given, [_receiver(it.node), _receiver(_first(it.node))], it.node)
+            copied = it.node.args[0].value if isinstance(it.node, cst.Call) and it.node.args else it.node
+            self._judge_copy(given, [_receiver(it.node), _receiver(copied)], it.node)
 
     def on_zipped(self, state: State, it: Zipped) -> None:
         """zip(net.parameters(), other.parameters())"""
@@ -59,7 +60,7 @@ class NetworkAliasDetector(Detector[Names]):
             self.report(NetworkRepeated(it.node))
 
     def _judge_copy(self, network: Ref, names: Iterable[str | None], node: cst.CSTNode) -> None:
-        """The program tells two networks apart that are one: the fault is where the second name was given."""
+        """Report where the second name was given to one network that the program takes for two."""
         one, other = names
         if one is None or other is None or one == other:
             return
@@ -83,10 +84,6 @@ def _is_fresh(state: State, value: Ref) -> bool:
     return isinstance(record, Sequence) and record.kind == "iterator" and bool(record.items)
 
 
-def _first(node: cst.CSTNode) -> cst.CSTNode:
-    return node.args[0].value if isinstance(node, cst.Call) and node.args else node
-
-
 def _receiver(node: cst.CSTNode) -> str | None:
     """Return the source of what a method is called on."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
@@ -95,7 +92,7 @@ def _receiver(node: cst.CSTNode) -> str | None:
 
 
 def _side(place: cst.CSTNode, names: set[str]) -> cst.CSTNode:
-    """Of several values that are assigned side by side the one that goes by a name of the network."""
+    """Return the one of several values assigned side by side that goes by a name of the network."""
     value = place.value if isinstance(place, cst.Assign) else None
     sides = [element.value for element in value.elements] if isinstance(value, cst.Tuple) else []
     named = [side for side in sides if cst.Module([]).code_for_node(side) in names]

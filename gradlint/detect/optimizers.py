@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.gathering import is_reachable
-from gradlint.detect.membership import Candidate, Membership
 from gradlint.domain import announcement
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import optimizers as faults
@@ -19,9 +19,79 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
+from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.source.lower.syntax import called_name
+
+
+class Candidate(NamedTuple):
+    """A fault, if none of these leaves is ever held by an optimizer.
+
+    `used`: it is one only if a gradient may arrive at one of them, and the program does nothing with it by hand.
+    `unless`: and if no loss depends on one of these. `vague`: that no optimizer holds these leaves may have a reason,
+    which another fault names.
+    """
+
+    leaves: frozenset[int]
+    fault: Fault
+    used: bool = False
+    unless: frozenset[int] = frozenset()
+    vague: bool = False
+
+
+@dataclass
+class Membership:
+    """The leaves of a program, by address, and what becomes of them on any path.
+
+    `reached`: a gradient may flow to them, from a backward or from what a method returns. `cut_off`: a loss depends on
+    them, and no gradient arrives. `fed`: certainly given a gradient, by which backward. `handled`: the program asks for
+    their gradients itself, or gives them to something unknown; modules and other objects that escape stand here, too.
+    `judged`: looked at already. `unknown_holder`: some optimizer holds parameters that are not known, and not those of
+    a module. `listed`: the module whose parameters an iterator gives, or whose state a dict. `sources`: the modules all
+    of whose parameters an optimizer was given. `replaced`: what stands in the place of a module that was part of
+    another. `missed`: leaves that an optimizer was seen to miss, by the memory their values stand in. `offered`: where
+    leaves were made of which an optimizer was given no more than what was computed from them. `used_up`: an optimizer
+    was given a used-up iterator.
+    """
+
+    reached: set[int] = field(default_factory=set)
+    cut_off: set[int] = field(default_factory=set)
+    fed: dict[int, cst.CSTNode] = field(default_factory=dict)
+    handled: set[int] = field(default_factory=set)
+    judged: set[int] = field(default_factory=set)
+    unknown_holder: bool = False
+    listed: dict[int, Ref] = field(default_factory=dict)
+    sources: dict[int, tuple[Ref, ...]] = field(default_factory=dict)
+    replaced: dict[int, Ref] = field(default_factory=dict)
+    missed: dict[int, int] = field(default_factory=dict)
+    offered: set[cst.CSTNode] = field(default_factory=set)
+    used_up: bool = False
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def copy(self) -> Membership:
+        """Return the same, to go on from without changing this."""
+        fresh = Membership()
+        for name, value in vars(self).items():
+            setattr(fresh, name, value if isinstance(value, bool) else value.copy())
+        return fresh
+
+    def verdicts(self, held: Set[int]) -> Iterator[Fault]:
+        """Yield the candidates that nothing dispels; leaves that one fault explains need no second one.
+
+        `held` are the leaves that some optimizer was given.
+        """
+        explained: set[int] = set()
+        for one in sorted(self.candidates, key=lambda one: one.vague):
+            if not self._dispelled(one, held) and not (one.vague and one.leaves & explained):
+                explained |= one.leaves
+                yield one.fault
+
+    def _dispelled(self, one: Candidate, held: Set[int]) -> bool:
+        if one.leaves & held or one.unless & (self.reached | self.cut_off):
+            return True
+        return one.used and (self.unknown_holder or bool(one.leaves & self.handled) or not one.leaves & self.reached)
 
 
 class MembershipDetector(Detector[Membership]):
@@ -83,7 +153,7 @@ class MembershipDetector(Detector[Membership]):
         return any(value.id not in self.facts.listed for value in open_lists) or not isinstance(given, (Ref, tuple))
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
-        """It may hold anything."""
+        """Note that some optimizer may hold anything."""
         self.facts.unknown_holder = True
 
     def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
@@ -107,41 +177,30 @@ class MembershipDetector(Detector[Membership]):
                     self.facts.fed[node.leaf] = it.node
 
     def on_returned(self, state: State, it: announcement.Returned) -> None:
-        """A method's caller may backpropagate what it gets: the leaves it was computed from are used."""
+        """Count the leaves that a method's result was computed from as reached: its caller may backpropagate it."""
         if it.method and self.facts.candidates:
             nodes = walk(origins(state, (it.value,))).possible.values()
             self.facts.reached |= {node.leaf for node in nodes if node.leaf is not None}
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
-        """The program does with the gradient what it likes."""
+        """Note the leaf as handled: the program does with its gradient what it likes."""
         if not it.warned:
             self.facts.handled.add(it.tensor.id)
 
     def on_gradients_asked(self, state: State, it: announcement.GradientsAsked) -> None:
-        """The program does with the gradients what it likes."""
+        """Note the leaves as handled: the program does with their gradients what it likes."""
         self.facts.handled |= {tensor.id for tensor in it.inputs}
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """What something unknown is given, in lists too, it may train or give to an optimizer."""
-        for value in it.values:
-            self._note_handled(state, value, 2)
-
-    def _note_handled(self, state: State, value: Value, depth: int) -> None:
-        items: Iterable[Value] = value if type(value) is tuple else ()
-        if isinstance(value, Ref):
-            self.facts.handled.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, (Sequence, Mapping)):
-                items = record.items.values() if isinstance(record, Mapping) else record.items
-        for item in items if depth else ():
-            self._note_handled(state, item, depth - 1)
+        """Note as handled what something unknown is given, in lists too: it may train it or give it to an optimizer."""
+        self.facts.handled |= {value.id for value in contents(state, it.values) if isinstance(value, Ref)}
 
     def on_network_imported(self, state: State, it: announcement.NetworkImported) -> None:
-        """What others have trained is no network that somebody forgot."""
+        """Note a network that others have trained as handled: nobody forgot it."""
         self.facts.handled.add(it.leaf.id)
 
     def on_written(self, state: State, it: announcement.Written) -> None:
-        """A network of no optimizer is given its values by the program itself: the target network of another."""
+        """Note as handled a network that the program itself gives its values: the target network of another."""
         leaf = self.facts.missed.get(tensor_at(state, it.tensor).memory) if self.facts.missed else None
         if leaf is not None:
             self.facts.handled.add(leaf)
@@ -160,8 +219,7 @@ class MembershipDetector(Detector[Membership]):
 
     def on_stepped(self, state: State, it: announcement.Stepped) -> None:
         """Look for parameters that have a gradient by now, and that this optimizer, and any other, does not hold."""
-        optimizer = state[it.optimizer]
-        assert isinstance(optimizer, Instance)
+        optimizer = state.at(it.optimizer, Instance)
         if optimizer.syntax is None or self.machine.expected:
             return
         own = frozenset(parameter.id for parameter in it.parameters)
@@ -176,7 +234,7 @@ class MembershipDetector(Detector[Membership]):
                     self._judge_missed(state, leaf, frozenset() if together else own, optimizer.syntax)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
-        """Parameters that a module got after it was given to the optimizer."""
+        """Suspect the parameters that a module got after it was given to the optimizer."""
         for module in self.facts.sources.get(it.optimizer.id, ()):
             for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
                 self.facts.judged.add(leaf)
@@ -189,7 +247,7 @@ class MembershipDetector(Detector[Membership]):
         return fed if fed or successor is None else _fed(state, successor)
 
     def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
-        """A network with a gradient and no optimizer: a fault if it is fresh and nothing else is done with it."""
+        """Suspect a network with a gradient and no optimizer, if it is fresh and nothing else is done with it."""
         facts = self.facts
         facts.judged.add(leaf)
         root = _root(state, leaf)
@@ -199,8 +257,7 @@ class MembershipDetector(Detector[Membership]):
         found, is_open = parameters_of(state, root)
         leaves = {parameter.id for _, parameter in found}
         facts.judged |= leaves
-        record = state[root]
-        assert isinstance(record, Instance)
+        record = state.at(root, Instance)
         if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
@@ -209,11 +266,11 @@ class MembershipDetector(Detector[Membership]):
         facts.candidates.append(Candidate(frozenset(leaves | others), fault, used=True, unless=own, vague=True))
 
     def _judge_bare(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
-        """A parameter of no module gets a gradient with others: a fault if nothing is done with it by hand."""
+        """Suspect a parameter of no module that gets a gradient with others, if nothing is done with it by hand."""
         record = tensor_at(state, Ref(leaf))
         if own or not record.parameter or record.syntax is None or not _is_initial(state, record):
             return
-        if not is_reachable(state, leaf):
+        if not is_alive(state, leaf):
             return  # What was computed from it has its name, of which another rule tells.
         fault = faults.ParameterForgotten(made, record.syntax, self.facts.fed[leaf])
         leaves = frozenset({leaf, *_holders(state, Ref(leaf))})
@@ -251,9 +308,7 @@ def _trains_network(state: State, own: frozenset[int]) -> bool:
 
 
 def _fed(state: State, module: Ref) -> set[int]:
-    """Return the parameters of a module that have a gradient. What stands in for a network is not known to get any
-    later.
-    """
+    """Return the parameters of a module that have a gradient; those of a placeholder may get theirs later."""
     record = state.heap.get(module.id)
     if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
@@ -280,18 +335,16 @@ def _root(state: State, leaf: int) -> Ref | None:
 
 
 def _holders(state: State, root: Ref) -> Iterator[int]:
-    """Objects that have a module for an attribute: who is given them is given the module."""
+    """Yield the objects that have a module for an attribute: who is given them is given the module."""
     for address, record in state.heap.items():
         if isinstance(record, Instance) and root in record.values():
             yield address
 
 
 def _is_fresh(state: State, root: Ref, leaves: set[int]) -> bool:
-    """Return whether a network stands as torch made it: to be trained, not copied, loaded, frozen or put to
-    evaluation.
-    """
+    """Return whether a network is as torch made it, to be trained: not copied, loaded, frozen or evaluated."""
     for _, record in modules_of(state, root):
-        if _is_copy(record.syntax) or record.module.training is not True:
+        if called_name(record.syntax) in ("deepcopy", "copy") or record.module.training is not True:
             return False
     records = (tensor_at(state, Ref(leaf)) for leaf in leaves)
     return all(record.grad is True and _is_initial(state, record) for record in records)
@@ -301,12 +354,6 @@ def _is_initial(state: State, record: Tensor) -> bool:
     """Return whether a parameter has its first values."""
     writes = (*state.writes(record.counter), *state.writes(record.memory))
     return all(canonical(write.op) in _INITIALISE for write in writes)
-
-
-def _is_copy(made: cst.CSTNode | None) -> bool:
-    func = made.func if isinstance(made, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return isinstance(name, cst.Name) and name.value in ("deepcopy", "copy")
 
 
 _INITIALISE = INITIALISES | {"reset_parameters"}

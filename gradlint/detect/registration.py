@@ -15,16 +15,16 @@ from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
-from gradlint.interpreter.contents import items_in
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.reachable import items_in
 from gradlint.interpreter.torch.parameters import (
     is_module,
-    leaf_records_behind,
+    leaf_records,
     modules_of,
     parameters_of,
     running_method_of,
 )
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import called_name, parts
 
 _OWN_REGISTRY = ("parameters", "named_parameters", "modules", "named_modules", "children", "__setattr__")
 """A class that defines one of these says itself what its parameters are."""
@@ -43,33 +43,33 @@ class RegistrationDetector(Detector[Placed]):
         new = state.heap.get(it.value.id)
         if isinstance(new, (Sequence, Mapping)):
             self.facts[it.owner.id, it.name] = it.node
-        elif isinstance(new, Tensor) and not new.parameter and self._is_building():
+        elif isinstance(new, Tensor) and not new.parameter and self._is_running("__init__"):
             if new.leaf is not True:
                 self._judge_computed(state, new, it)
             elif new.node.leaf == it.value.id and _is_made_to_train(new) and not self.machine.expected:
                 self._doubt_plain(new, it)
 
-    def _is_building(self) -> bool:
-        """Return whether a constructor is running."""
-        return any(code.name == "__init__" for code in self.machine.stack)
+    def _is_running(self, name: str, depth: int = 0) -> bool:
+        """Return whether a method of this name runs, at this depth of calls at most if one is given."""
+        return any(code.name == name for code in self.machine.stack[-depth:])
 
     def _doubt_plain(self, leaf: Tensor, it: AttributeSet) -> None:
-        """A module has a leaf, or what was computed from it, under a name, and torch does not know of it."""
+        """Suspect a leaf that a module has, or has a result of, under a name that torch does not know of."""
         assert leaf.node.leaf is not None
         self._doubt({leaf.node.leaf}, faults.TensorNotParameter(it.node, it.name, leaf.node.syntax), used=True)
 
     def _doubt(self, leaves: Iterable[int], fault: Fault, *, used: bool = False) -> None:
-        """A fault, if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
+        """Report a fault if no optimizer ever holds these leaves; with `used`, and if a gradient may arrive at one."""
         self.other(MembershipDetector).add(leaves, fault, used=used)
 
     def _judge_computed(self, state: State, record: Tensor, it: AttributeSet) -> None:
-        """The result of an operation on a parameter that nothing else holds: torch registers neither."""
+        """Report the result of an operation on a parameter that nothing else holds: torch registers neither."""
         value = getattr(it.node, "value", None)
-        is_moved = _is_move(record.node.syntax)
+        is_moved = called_name(record.node.syntax) in _MOVES
         if not isinstance(value, cst.CSTNode) or not (record.node.tracked or is_moved):
             return
         calls = set(_calls(value))
-        for leaf in leaf_records_behind(state, record.node):
+        for leaf in leaf_records(state, record.node):
             made = leaf.node.syntax
             if made in calls and leaf.parameter:
                 self.report(faults.ParameterMoved(it.node, it.name, made))
@@ -88,14 +88,18 @@ class RegistrationDetector(Detector[Placed]):
             return
         if owner.id >= it.module.id or not is_module(state, owner):
             return
-        record = state[owner]
-        assert isinstance(record, Instance)
+        record = state.at(owner, Instance)
         if record.module.loose or not is_module(state, it.module):
             return
-        name = _plain_holder(state, record, it.module)
+        # The attribute whose plain list, tuple or dict holds the module.
+        name = next((name for name, value in record.attrs.items() if it.module in items_in(state, value)), None)
         if name is not None:
             self._judge_contained(state, owner, record, name, it)
-        elif self._is_forward() and it.module.id > state.frame and not _is_registered(state, owner, it.module):
+        elif (
+            self._is_running("forward", 2)
+            and it.module.id > state.frame
+            and not _is_registered(state, owner, it.module)
+        ):
             self._judge_built(state, it)
 
     def _judge_contained(self, state: State, owner: Ref, record: Instance, name: str, it: ModuleEntered) -> None:
@@ -103,8 +107,7 @@ class RegistrationDetector(Detector[Placed]):
         is_open = any(module.open for _, module in modules_of(state, it.module))
         if _has_registry(state, record) or is_open or not trained or _is_registered(state, owner, it.module):
             return
-        made = state[it.module]
-        assert isinstance(made, Instance)
+        made = state.at(it.module, Instance)
         place = self.facts.get((owner.id, name)) or made.syntax or it.node
         self._doubt(trained, faults.ModuleInContainer(place, name, made.syntax, it.node))
 
@@ -118,7 +121,7 @@ class RegistrationDetector(Detector[Placed]):
             self._judge_containers(state, module)
 
     def _judge_containers(self, state: State, root: Ref) -> None:
-        """Parameters in a plain container of a module: a fault if they get gradients, and no optimizer holds them."""
+        """Suspect parameters in a plain container of a module, if they get gradients and no optimizer holds them."""
         for owner, record in list(modules_of(state, root)):
             if _has_registry(state, record) or record.module.loose:
                 continue
@@ -126,7 +129,7 @@ class RegistrationDetector(Detector[Placed]):
                 leaves = [one for one in items_in(state, value) if _is_parameter(state, one)]
                 fresh = [one.id for one in leaves if isinstance(one, Ref) and one.id > owner.id]
                 whole = fresh and len(fresh) == len(leaves) and not is_unnamed(name)
-                if whole and not _registers(state, owner, fresh):
+                if whole and not any(one.id in fresh for _, one in parameters_of(state, owner)[0]):
                     self._doubt_listed(state, owner, name, fresh)
 
     def _doubt_listed(self, state: State, owner: Ref, name: str, leaves: list[int]) -> None:
@@ -135,19 +138,14 @@ class RegistrationDetector(Detector[Placed]):
         place = self.facts.get((owner.id, name)) or made.node.syntax
         self._doubt(leaves, faults.ParameterInContainer(place, name, made.node.syntax), used=True)
 
-    def _is_forward(self) -> bool:
-        """Return whether `forward` runs, or a method that it calls."""
-        return any(code.name == "forward" for code in self.machine.stack[-2:])
-
     def _judge_built(self, state: State, it: ModuleEntered) -> None:
-        """A module whose weights are new at each call; weights that the program writes are a fixed filter.
+        """Suspect a module whose weights are new at each call; weights that the program writes are a fixed filter.
 
         A slice of a registered container is a new module around weights that are there already, and a copy has the
         values of what it was copied from.
         """
         trained = frozenset(leaf for leaf in _trained(state, it.module) if leaf > state.frame)
-        record = state[it.module]
-        assert isinstance(record, Instance)
+        record = state.at(it.module, Instance)
         if trained and record.syntax is not None and not record.open and not _is_filled(state, record, trained):
             self._doubt(trained, faults.ModuleBuiltInForward(record.syntax, it.node))
 
@@ -174,12 +172,8 @@ def _calls(node: cst.CSTNode) -> Iterator[cst.Call]:
         yield from _calls(child)
 
 
-def _is_move(node: cst.CSTNode) -> bool:
-    """Return whether a call moves a tensor to a device, so that it is another tensor on all devices but one."""
-    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value in _MOVES
-
-
 _MOVES = frozenset({"to", "cuda"})
+"""Calls that move a tensor to a device, so that it is another tensor on all devices but one."""
 
 
 def _has_registry(state: State, record: Instance) -> bool:
@@ -189,19 +183,6 @@ def _has_registry(state: State, record: Instance) -> bool:
 
 def _is_registered(state: State, owner: Ref, ref: Ref) -> bool:
     return any(module == ref for module, _ in modules_of(state, owner))
-
-
-def _plain_holder(state: State, record: Instance, ref: Ref) -> str | None:
-    """Return the attribute whose plain list, tuple or dict holds a module."""
-    for name, value in record.attrs.items():
-        if ref in items_in(state, value):
-            return name
-    return None
-
-
-def _registers(state: State, owner: Ref, leaves: list[int]) -> bool:
-    """Return whether a module, or one that is registered in it, has one of these for a parameter."""
-    return any(parameter.id in leaves for _, parameter in parameters_of(state, owner)[0])
 
 
 def _is_parameter(state: State, value: Value) -> bool:
@@ -218,8 +199,7 @@ def _trained(state: State, ref: Ref) -> frozenset[int]:
 def _is_filled(state: State, record: Instance, leaves: frozenset[int]) -> bool:
     """Return whether a module has been copied from another, or the program has put values of its own into it."""
     for leaf in leaves:
-        tensor = state.heap[leaf]
-        assert isinstance(tensor, Tensor)
+        tensor = state.at(Ref(leaf), Tensor)
         if any(edge.cut == "copy" for edge in tensor.node.edges):
             return True
         if state.writes(tensor.counter) or state.writes(tensor.memory):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 import libcst as cst
@@ -17,6 +17,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
+from gradlint.interpreter.python.classes import linear_bases
+from gradlint.source.lower.syntax import parts
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
 """Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
@@ -123,9 +125,15 @@ class SpellingDetector(Detector[None]):
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
-        collector = _Collector()
-        self.machine.program.nowhere.visit(collector)
-        return frozenset(collector.names)
+        found: set[str] = set()
+        for node in reachable([self.machine.program.nowhere], parts):
+            if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
+                found |= set(_bound(node.target))
+            elif isinstance(node, cst.FunctionDef):
+                found.add(node.name.value)
+            elif isinstance(node, cst.SimpleString):
+                found.add(node.raw_value)
+        return frozenset(found)
 
 
 _MOST = 200
@@ -134,52 +142,35 @@ _UNSEEN = frozenset({"input", "call", "gradient"})
 
 def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
-    return not any(node.op in _UNSEEN for node in reachable([made], _inputs_of_result, _MOST))
-
-
-def _inputs_of_result(node: Node) -> list[Node]:
-    return inputs(node) if node.leaf is None else []
+    found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
+    return not any(node.op in _UNSEEN for node in found)
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:
-    if isinstance(cls, External):
-        return cls.path.startswith("torch.optim.")
-    record = state.heap.get(cls.id) if isinstance(cls, Ref) else None
-    return isinstance(record, Class) and any(_is_optimizer(state, base) for base in record.bases)
+    bases = linear_bases(state, cls)
+    return any(isinstance(base, External) and base.path.startswith("torch.optim.") for base in bases)
 
 
 def _is_known(state: State, cls: Value) -> bool:
     """Return whether all classes of an object are in sight, and none makes up attributes."""
+    return all(_is_plain(state, base) for base in linear_bases(state, cls))
+
+
+def _is_plain(state: State, cls: Value) -> bool:
     if isinstance(cls, External):
         return cls.path.startswith(("torch.nn.", "torch.optim.")) and cls.path not in _WRAPPING
     record = state.heap.get(cls.id) if isinstance(cls, Ref) else None
-    if not isinstance(record, Class) or "__getattr__" in record.attrs or "__getattribute__" in record.attrs:
-        return False
-    return all(_is_known(state, base) for base in record.bases)
+    return isinstance(record, Class) and not {"__getattr__", "__getattribute__"} & record.attrs.keys()
 
 
 _OF_CONTAINERS = frozenset(name for kind in (dict, list, set, str) for name in dir(kind))
 _WRAPPING = frozenset({"torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel"})
 
 
-class _Collector(cst.CSTVisitor):
-    def __init__(self) -> None:
-        self.names: set[str] = set()
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
-            self._target(node.target)
-        elif isinstance(node, cst.FunctionDef):
-            self.names.add(node.name.value)
-        elif isinstance(node, cst.SimpleString):
-            self.names.add(node.raw_value)
-        return True
-
-    def _target(self, node: cst.BaseExpression) -> None:
-        if isinstance(node, cst.Attribute):
-            self.names.add(node.attr.value)
-        elif isinstance(node, cst.Name):
-            self.names.add(node.value)
-        elif isinstance(node, (cst.Tuple, cst.List)):
-            for element in node.elements:
-                self._target(element.value)
+def _bound(target: cst.BaseExpression) -> Iterator[str]:
+    """Yield the names and attributes that an assignment to a target binds."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _bound(element.value)
+    elif isinstance(name := target.attr if isinstance(target, cst.Attribute) else target, cst.Name):
+        yield name.value

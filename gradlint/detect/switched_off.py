@@ -100,13 +100,13 @@ class SwitchedOffDetector(Detector[Idle]):
         if state.off is not None and state.grad is False and root.id > state.off[0]:
             switch = state.off[1]
         elif self.machine.frozen:
-            switch = self._frozen_behind(state, root, is_wanted)
+            switch = self._frozen_leaf(state, root, is_wanted)
         if switch is None:
             return False
         self.report(GraphSwitchedOff(switch, backward))
         return True
 
-    def _frozen_behind(self, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
+    def _frozen_leaf(self, state: State, root: Node, is_wanted: Callable[[Node], bool]) -> cst.CSTNode | None:
         """Return where a leaf was frozen that the root is computed from; None if the program does not train it."""
         for node in reachable(filter(_counts, [root]), lambda node: filter(_counts, inputs(node))):
             if node.leaf in self.machine.frozen and node.leaf is not None and is_off(state, node.leaf):

@@ -158,13 +158,6 @@ def covers(dtype: DType, concrete: str) -> bool:
     return dtype is None or concrete in members(dtype)
 
 
-def forget_default(dtype: DType) -> DType:
-    """Return what stays known of a result when the program has changed torch's default type."""
-    if dtype == DEFAULT:
-        return "float"
-    return None if dtype in COMPLEXES else dtype
-
-
 @cache
 def to_float(dtype: DType) -> DType:
     """Return the type of an operation that computes in floating point: integers become the default type."""

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import compress
 from operator import is_not
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
 from gradlint.domain.value import VALUES, File, Function, Record, Ref, Unknown, Value, Write
+
+Kind = TypeVar("Kind", bound=Record)
 
 Names: TypeAlias = "dict[str | int, Value]"
 """The variables of a frame by name, its temporaries by number."""
@@ -168,6 +170,12 @@ class State:
 
     def __getitem__(self, ref: Ref) -> Record:
         return self.heap[ref.id]
+
+    def at(self, ref: Ref, kind: type[Kind]) -> Kind:
+        """Return the record at an address where such a one certainly stands."""
+        record = self.heap[ref.id]
+        assert isinstance(record, kind)
+        return record
 
     def put(self, address: int, record: Record) -> None:
         """Replace what stands at an address."""

@@ -165,6 +165,11 @@ class Args(NamedTuple):
         """Return the arguments of the function that a method binds."""
         return Args((value, *self.positional), self.keywords, self.open, self.hidden)
 
+    @property
+    def rest(self) -> Args:
+        """All but the first positional one."""
+        return self._replace(positional=self.positional[1:])
+
     def values(self) -> Iterable[Value]:
         """Yield all of them."""
         yield from self.positional
@@ -189,9 +194,9 @@ Value: TypeAlias = (
     "Ref | Unknown | Sym | External | Imported | File | Function | Bound | Partial | Super | NoGradient | Context"
     " | Suspended | tuple[Value, ...] | slice | Constant"
 )
-"""All that a variable can hold. `Join.value`, `truth` and `believed` name each case, and mypy asks them to: whoever
-adds a class here says what becomes of it in a join, in a test, and in what is shown of it. A new class is a dataclass:
-mypy takes a `NamedTuple` for a case of tuples.
+"""All that a variable can hold. `Join.value` and `truth` name each case, and mypy asks them to: whoever adds a class
+here says what becomes of it in a join and in a test. A new class is a dataclass: mypy takes a `NamedTuple` for a case
+of tuples.
 """
 
 

@@ -11,8 +11,7 @@ import click
 from gradlint.entrypoints.problem import Problem, no_such_file
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
-from gradlint.source.read import decode, read_bytes
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable, decode, read_bytes
 
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 

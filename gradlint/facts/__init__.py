@@ -24,7 +24,7 @@ from gradlint.facts.row import (
     resolve,
     resolve_flag,
 )
-from gradlint.facts.table import Entry, Table, load
+from gradlint.facts.table import Entry, Table, fact, load, method_fact
 
 __all__ = ["UNKNOWN", "Alias", "Cond", "Entry", "MustMay", "Param", "Row", "Signature", "Sum", "Table", "Value"]
-__all__ += ["alias_of", "load", "resolve", "resolve_flag"]
+__all__ += ["alias_of", "fact", "load", "method_fact", "resolve", "resolve_flag"]

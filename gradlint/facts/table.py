@@ -6,11 +6,11 @@ import ast
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal
 
+from gradlint.domain.frozen import Frozen
 from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Point, Row, Signature, Sum, Value
 
 _ORIGINS: Mapping[str, Literal["op_db", "module_db", "recipe"]] = {"": "op_db", "m": "module_db", "r": "recipe"}
@@ -34,8 +34,7 @@ _VALUES = {
 _PER_INPUT = {"s": "saved", "c": "copies", "t": "freed", "z": "zero", "u": "no_gradient"}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     """What the table knows under one name."""
 
     name: str
@@ -87,6 +86,34 @@ def load() -> Table:
     """Return the table that is shipped with the package."""
     text = resources.files("gradlint.facts").joinpath("torch.json").read_text(encoding="utf-8")
     return Table(json.loads(text))
+
+
+@functools.cache
+def fact(name: str) -> Entry | None:
+    """Return the entry of a name below `torch`; None if the table has none."""
+    return load().find(name)
+
+
+@functools.cache
+def method_fact(name: str) -> Entry | None:
+    """Return the entry of a method of tensors."""
+    return fact(f"Tensor.{name}")
+
+
+@functools.cache
+def star_names(path: str) -> frozenset[str]:
+    """Return the names that `from path import *` binds, as far as the table knows them."""
+    prefix = path.removeprefix("torch").removeprefix(".")
+    prefix = f"{prefix}." if prefix else ""
+    names = {name.removeprefix(prefix) for name in load() if name.startswith(prefix)}
+    names |= _OWN.get(prefix, set())
+    return frozenset(name for name in names if "." not in name)
+
+
+_OWN = {
+    "": {"nn", "optim", "autograd", "Tensor", "no_grad", "enable_grad", "tensor", "inference_mode"},
+    "nn.": {"Module", "Parameter", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"},
+}
 
 
 def decode_row(raw: Mapping[str, Any]) -> Row:

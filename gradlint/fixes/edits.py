@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position
-from gradlint.source.lines import LINE_END, split_lines
+from gradlint.source.read import LINE_END, split_lines
 
 _HEADER = re.compile(r"with [^\r\n]*:[\r\n]+[ \t]*$")
 

@@ -28,8 +28,8 @@ from gradlint.rules.base import (
     Wrap,
 )
 from gradlint.rules.base import Edit as Asked
-from gradlint.source.lines import split_lines
 from gradlint.source.place import Places
+from gradlint.source.read import split_lines
 
 
 class Locator:
@@ -188,7 +188,7 @@ class Locator:
 
     def _reduced(self, change: Reduced) -> Edit:
         """Return the expression through the method, or a statement before that does so with the name in it."""
-        if change.name is None or not read_as_number(change.name, self._places.behind(change.node)):
+        if change.name is None or not read_as_number(change.name, self._places.after(change.node)):
             return self._changed(change.node, f"{operand(change.node)}.{change.method}()")
         line = self._alone(change.node)
         return _insert(line.start, f"{change.name} = {change.name}.{change.method}()" + self._new_line(line))

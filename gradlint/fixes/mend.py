@@ -9,9 +9,8 @@ from dataclasses import replace
 from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import Text, apply, moved
 from gradlint.outcome import Checked, Mended
-from gradlint.source.lines import split_lines
 from gradlint.source.parse import parse
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable, split_lines
 
 ROUNDS = 30
 """How often fixes may make room for others; fixes that undo each other end here, and are reported."""

@@ -3,42 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import EllipsisType
 from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.event import Reveal
 from gradlint.domain.graph import Node
-from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    Context,
-    External,
-    File,
-    Function,
-    Imported,
-    Instance,
-    Mapping,
-    NoGradient,
-    Partial,
-    Ref,
-    Sequence,
-    Super,
-    Suspended,
-    Tensor,
-    Unknown,
-    Value,
-    assert_never,
-)
+from gradlint.domain.value import Args, Bound, External, Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import is_optimizer_path
 from gradlint.interpreter.torch.parameters import held_by_optimizer, module_base, optimizer_state, parameters_of
-from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 MOST_NODES = 5_000
 """How many nodes of the tape are searched for those that saved a tensor."""
@@ -64,17 +42,15 @@ def belief(machine: Machine, state: State, value: Value) -> Belief:
     """Return what is believed of a value on one path."""
     ref = known_tensor(machine, state, value)
     if ref is not None:
-        record = state[ref]
-        assert isinstance(record, Tensor)
-        return Belief("tensor", text_of(state, record), facts_of(state, record))
+        return Belief("tensor", text_of(state, tensor_at(state, ref)), facts_of(state, tensor_at(state, ref)))
     if isinstance(value, Unknown):
         return Belief("unknown", f"unknown {value.kind}" if value.kind else "unknown", {"kind": value.kind})
-    record_ = state.heap.get(value.id) if isinstance(value, Ref) else None
-    if isinstance(record_, Instance) and isinstance(value, Ref):
-        return _object(state, value, record_)
-    if isinstance(record_, (Sequence, Mapping)):
-        return _container(record_)
-    return _plain(record_ if isinstance(record_, Class) else value)
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Instance) and isinstance(value, Ref):
+        return _object(state, value, record)
+    if isinstance(record, (Sequence, values.Mapping)):
+        return _container(record)
+    return _plain(record if isinstance(record, values.Class) else value)
 
 
 def facts_of(state: State, record: Tensor) -> dict[str, object]:
@@ -118,7 +94,7 @@ def saves_of(state: State, record: Tensor) -> Iterator[Save]:
 
 
 def _object(state: State, ref: Ref, record: Instance) -> Belief:
-    """Return an object: a module, an optimizer, or another."""
+    """Describe an object: a module, an optimizer, or another."""
     path = record.cls.path if isinstance(record.cls, External) else None
     name = path or _class_name(state, record)
     base = module_base(state, record)
@@ -139,45 +115,37 @@ def _object(state: State, ref: Ref, record: Instance) -> Belief:
 
 def _class_name(state: State, record: Instance) -> str:
     cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None
-    return cls.code.name if isinstance(cls, Class) else "a class that is not known"
+    return cls.code.name if isinstance(cls, values.Class) else "a class that is not known"
 
 
-def _container(record: Sequence | Mapping) -> Belief:
-    """Return a list, dict, or iterator."""
+def _container(record: Sequence | values.Mapping) -> Belief:
+    """Describe a list, dict, or iterator."""
     kind = record.kind if isinstance(record, Sequence) else "dict"
     more = " or more" if record.open else ""
     return Belief(kind, f"{kind} of {len(record.items)}{more} items", {"items": len(record.items), "open": record.open})
 
 
-def _plain(value: Value | Class) -> Belief:
-    """Return a function, a class, something imported, or a constant of Python."""
+def _plain(value: Value | values.Class) -> Belief:
+    """Describe a function, a class, something imported, or a constant of Python."""
     if isinstance(value, Bound):
         return _plain(value.function)._replace(kind="method")
-    if isinstance(value, Function):
+    if isinstance(value, values.Function):
         return Belief("function", f"function {value.code.name}", {})
-    if isinstance(value, Class):
+    if isinstance(value, values.Class):
         return Belief("class", f"class {value.code.name}", {})
     if isinstance(value, External):
         return Belief("imported", value.path, {"path": value.path})
     if isinstance(value, Ref):
         return Belief("object", "object", {})
-    if isinstance(value, (Imported, File, Partial, Super, Suspended, NoGradient, Context, Unknown, Sym)):
-        return Belief("constant", repr(value)[:80], {})
-    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, tuple, slice, EllipsisType)):
-        return Belief("constant", repr(value)[:80], {})
-    return assert_never(value)
+    return Belief("constant", repr(value)[:80], {})
 
 
 def reveal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Emit what is known of the argument, and pass it on."""
     value = args.get(0, "value")
-    tensor = known_tensor(machine, state, value)
-    if tensor is not None:
-        record = state[tensor]
-        assert isinstance(record, Tensor)
-        machine.events.append(Reveal(node, text_of(state, record), facts_of(state, record)))
-    else:
-        machine.events.append(Reveal(node, _short(value)))
+    known = belief(machine, state, value)
+    short = known.text if known.kind in ("tensor", "unknown") else "object" if isinstance(value, Ref) else repr(value)
+    machine.events.append(Reveal(node, short, known.facts if known.kind == "tensor" else {}))
     return value
 
 
@@ -187,11 +155,3 @@ def reveal_to_user(machine: Machine, state: State, args: Args, node: cst.CSTNode
     known = belief(machine, state, value)
     machine.events.append(Reveal(node, known.text, known.facts, asked=True))
     return value
-
-
-def _short(value: Value) -> str:
-    if isinstance(value, Unknown):
-        return f"unknown {value.kind}" if value.kind else "unknown"
-    if isinstance(value, Ref):
-        return "object"
-    return repr(value)

@@ -12,7 +12,7 @@ from gradlint.domain.value import Args, Bound, External, Function, Instance, Map
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
-from gradlint.interpreter.libraries.model_zoos import makes_network, new_network
+from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
 from gradlint.interpreter.libraries.table import LIBRARIES
 from gradlint.interpreter.machine import Machine, splitting
@@ -105,8 +105,7 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
     if isinstance(func, Bound) and isinstance(func.function, Function):
         return func.function, args.prepend(func.receiver)
     if isinstance(func, values.Partial):
-        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
-        return as_function(machine, state, func.function, merged)
+        return as_function(machine, state, func.function, _completed(func, args))
     if isinstance(func, Ref):
         record = state[func]
         if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):
@@ -114,10 +113,15 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
     return None
 
 
+def _completed(func: values.Partial, args: Args) -> Args:
+    """Return the arguments of a call of a partial, with those that it has."""
+    return Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
+
+
 def _call_method(
     machine: Machine, state: State, func: Ref, record: Instance, args: Args
 ) -> tuple[Function, Args] | None:
-    """Return an object called: `__call__`, or `forward` of a module without hooks."""
+    """Return the method that runs when an object is called: `__call__`, or `forward` of a module without hooks."""
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
@@ -145,10 +149,9 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
             return call_torch(machine, state, func.path, args, node)
         return _library(machine, state, func.path, args, node)
     if isinstance(func, values.Context):
-        return with_mode(args.positional[0], func) if args.positional else machine.unknown()
+        return with_mode(args.positional[0], func) if args.positional else Unknown()
     if isinstance(func, values.Partial):
-        merged = Args(func.args + args.positional, {**dict(func.keywords), **args.keywords}, args.open)
-        return call_value(machine, state, func.function, merged, node)
+        return call_value(machine, state, func.function, _completed(func, args), node)
     if isinstance(func, Bound):
         return _bound(machine, state, func, args, node)
     if isinstance(func, Ref):
@@ -165,13 +168,13 @@ def call_value(machine: Machine, state: State, func: Value, args: Args, node: cs
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
-    """Return a call of a library other than torch."""
+    """Call a function of a library other than torch."""
     known = LIBRARIES.get(path) or LIBRARIES.get(f"{path.partition('.')[0]}.*")
     if known is not None:
         return known(machine, state, args, node)
     if path.startswith(UNSEEN):
         return make_unseen(machine, state, node)
-    if makes_network(path):
+    if NETWORKS.match(path):
         return new_network(machine, state, node)
     return unknown_call(machine, state, args.values(), node)
 
@@ -214,7 +217,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
-    """Return a call of something unknown; a method of something unknown gets its receiver as an argument."""
+    """Call something unknown; a method of something unknown gets its receiver as an argument."""
     if func.kind == "raised":
         invalidate_gradients(machine, state, node)
         return func
@@ -233,37 +236,38 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
-    if isinstance(receiver, Unknown) and receiver.kind == "array":
+    if not isinstance(receiver, Unknown):
+        return unknown_call(machine, state, (receiver, *args.values()), node)
+    if receiver.kind == "array":
         return array_method(receiver, name, args, node)
-    if isinstance(receiver, Unknown) and receiver.kind == "number" and name == "item":
+    if receiver.kind == "number" and name == "item":
         return receiver  # A scalar of numpy.
-    if isinstance(receiver, Unknown):
-        # An array of numpy is viewed as another type, never by sizes.
-        by_sizes = name == "view" and any(type(size) is int for size in args.positional)
-        tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
-        if tensor is None and name in OF_RESULTS and receiver.origin is not None and receiver.origin.tracked is True:
-            # A result of a network, with its graph; tensors have methods of numbers, other results have not.
-            tensor = as_tensor(machine, state, receiver, node)
-        if tensor is not None:
-            return call_tensor_method(machine, state, tensor, name, args, node)
-        if name == "state_dict" and not args.positional:
-            made = state.new(Mapping({}, True))
-            machine.announce(state, StateDictTaken(node, receiver, made))
-            return made
-        if name == "remove" and not args.positional:
-            remove_all(machine, state)
-        if name.startswith("register_") and name.endswith("_hook"):
-            bound = [one.receiver for one in args.values() if isinstance(one, Bound)]
-            machine.hooked_elsewhere.update(one for one in bound if isinstance(one, Ref))
-        if "zero" in name or "clear" in name:
-            # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
-            invalidate_gradients(machine, state, node)
-        if name == "load_state_dict":
-            machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
-        if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
-            # A number has no such method; what it was computed from shows what was meant.
-            machine.announce(state, NumberBackpropagated(node, receiver.origin))
-            return Unknown("raised")
+    # An array of numpy is viewed as another type, never by sizes.
+    by_sizes = name == "view" and any(type(size) is int for size in args.positional)
+    tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
+    if tensor is None and name in OF_RESULTS and receiver.origin is not None and receiver.origin.tracked is True:
+        # A result of a network, with its graph; tensors have methods of numbers, other results have not.
+        tensor = as_tensor(machine, state, receiver, node)
+    if tensor is not None:
+        return call_tensor_method(machine, state, tensor, name, args, node)
+    if name == "state_dict" and not args.positional:
+        made = state.new(Mapping({}, True))
+        machine.announce(state, StateDictTaken(node, receiver, made))
+        return made
+    if name == "remove" and not args.positional:
+        remove_all(machine, state)
+    if name.startswith("register_") and name.endswith("_hook"):
+        bound = [one.receiver for one in args.values() if isinstance(one, Bound)]
+        machine.hooked_elsewhere.update(one for one in bound if isinstance(one, Ref))
+    if "zero" in name or "clear" in name:
+        # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
+        invalidate_gradients(machine, state, node)
+    if name == "load_state_dict":
+        machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
+    if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
+        # A number has no such method; what it was computed from shows what was meant.
+        machine.announce(state, NumberBackpropagated(node, receiver.origin))
+        return Unknown("raised")
     return unknown_call(machine, state, (receiver, *args.values()), node)
 
 

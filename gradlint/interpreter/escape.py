@@ -11,9 +11,10 @@ from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped,
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
+from gradlint.source.lower.syntax import called_name
 
 
 def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
@@ -31,7 +32,9 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
     for receiver in machine.hooked_elsewhere:
         invalidate_attributes(state, receiver)
     for value in values:
-        if type(value) is NoGradient and _asserts(node):
+        if type(value) is NoGradient and called_name(node).startswith(
+            "assert"
+        ):  # As `self.assertIsNone(...)` of a test.
             machine.announce(state, GradientTested(node, value.read, asserted=True))
         invalidate_attributes(state, value)
     given = origins(state, values)
@@ -43,15 +46,8 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
     return Unknown(syntax=node)
 
 
-def _asserts(node: cst.CSTNode) -> bool:
-    """Return whether a call is an assertion of a test: `self.assertIsNone(...)`."""
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return isinstance(name, cst.Name) and name.value.startswith("assert")
-
-
 def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
-    """Something unknown was given an object: what stands in its attributes, and in its parts', may be another now."""
+    """Forget what stands in the attributes of an object, and in its parts', once something unknown was given it."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or not isinstance(value, Ref):
         return
@@ -94,7 +90,7 @@ MOST_GRAPHS = 24
 
 
 def escape(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode | None = None) -> None:
-    """Values go where gradlint does not look: whatever hangs on them may be backpropagated or changed there."""
+    """Announce what hangs on values that go where gradlint does not look: it may be backpropagated or changed there."""
     escaped = machine.escaped
 
     def has_escaped(ref: Ref) -> bool:

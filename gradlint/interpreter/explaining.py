@@ -107,7 +107,7 @@ class Explaining:
             self.seen.append(Seen(node, name, known, reason=reason, assumed=assumed))
 
     def _reason(self, value: Unknown, name: str) -> Reason:
-        """Why a value is not known: the call, import or operation that it came from first."""
+        """Return why a value is not known: the call, import or operation that it came from first."""
         if isinstance(value.syntax, cst.Param):
             return Reason(f"`{value.syntax.name.value}` is a parameter, and nobody in sight gives it", value.syntax)
         if value.syntax is not None:

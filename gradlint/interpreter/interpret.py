@@ -10,15 +10,26 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
-from gradlint.domain.state import State
+from gradlint.domain.state import Frame, Names, State, fresh_address
 from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape
-from gradlint.interpreter.interpreter import Interpreter, run_file
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
-from gradlint.interpreter.program import Program
-from gradlint.interpreter.python.annotations import parameter
-from gradlint.interpreter.python.calls import with_defaults
+from gradlint.interpreter.program import BUILTINS, Loaded, Loading, Program
+from gradlint.interpreter.python import (  # noqa: F401 -- each registers its instructions with the machine
+    attribute,
+    branch,
+    comparison,
+    exceptions,
+    generators,
+    literals,
+    loop,
+    operators,
+    subscript,
+    with_statement,
+)
+from gradlint.interpreter.python.calls import parameter, with_defaults
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate
@@ -27,11 +38,53 @@ from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.world.loading import Loading
-from gradlint.interpreter.world.placeholders import supposed_arguments
+from gradlint.interpreter.world.imports import from_stars, imported
+from gradlint.interpreter.world.placeholders import supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
+from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
-from gradlint.source.unit import OtherFiles, Unit
+
+STEPS = 4_000
+"""The steps of another file's top level."""
+
+
+class Interpreter(Machine):
+    """A machine that can call anything, and look up any name."""
+
+    call = call_in_place
+    imported = imported
+
+    def unbound(self, state: State, name: str, number: int) -> Value:
+        """Look among star imports, builtins, and what a fragment supposes."""
+        program, frame = self.program, state.frames[number]
+        if frame.stars:
+            found = from_stars(self, state, frame, name)
+            if found is not None:
+                return found
+        if name in BUILTINS:
+            return program.external(f"builtins.{name}")
+        if not frame.stars and frame.file == program.home and number == program.frame:
+            found = supposed_value(self, state, program.frame, name)
+            if found is not None:
+                return found
+        return self.symbol("global", name)
+
+
+def run_file(unit: Unit, loading: Loading) -> Loaded:
+    """Run the top level of another file by a machine of its own."""
+    program = Program(unit.module, unit.path, loading)
+    program.frame = fresh_address()
+    machine = Interpreter(program, STEPS)
+    state = State()
+    state.enter(program.frame, Frame({"__name__": unit.path.rpartition("/")[2].removesuffix(".py")}, file=unit.path))
+    with machine.bounded(1):
+        ends = machine.join(machine.run(unit.code.body, [state]))
+        state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
+    state.leave(program.frame)
+    frame = state.frames[program.frame]
+    names: Names = {name: value for name, value in frame.names.items() if isinstance(name, str)}
+    return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)
+
 
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
@@ -60,7 +113,7 @@ def interpret(
     module: cst.Module,
     lines: int | None = None,
     path: str = "",
-    other_files: OtherFiles | None = None,
+    other_files: Files | None = None,
     listeners: Callable[[Machine], Iterable[Listener]] = lambda machine: (),
     observer: Observer | None = None,
     assumes: bool = True,
@@ -80,7 +133,7 @@ def interpret(
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))
     state = State()
-    state.enter(1, program.module_frame("__main__"))
+    state.enter(1, Frame({"__name__": "__main__"}, file=path))
     state = _top_level(machine, state, module)
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
@@ -88,7 +141,7 @@ def interpret(
     return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
 
 
-def _may_backpropagate(module: cst.Module, path: str, other_files: OtherFiles | None) -> bool:
+def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
     return own is None or own.module is not module or any("backward" in word for word in own.words)
@@ -109,7 +162,7 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
 
 
 def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
-    """Functions and methods that nothing calls, each from the state after the top level."""
+    """Run the functions and methods that nothing calls, each from the state after the top level."""
     trials: list[Trial] = []
     for cls in list(machine.program.classes):
         if machine.budget <= 0:
@@ -160,7 +213,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
 
 
 def invalidate_since_init(state: State, made: Value) -> None:
-    """Other methods may have run since `__init__`: lists may be filled, what was None or a number may be anything.
+    """Forget what other methods may have changed since `__init__`: the length of lists, what was None or a number.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
     """
@@ -177,7 +230,7 @@ def invalidate_since_init(state: State, made: Value) -> None:
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
-    """A custom function that nobody applies: applied to arguments that are not known."""
+    """Apply a custom function that nobody applies to arguments that are not known."""
     forward = find_in_class(state, cls, "forward")
     if isinstance(forward, Bound):
         forward = forward.function

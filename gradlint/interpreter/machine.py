@@ -16,23 +16,14 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 import libcst as cst
 
-from gradlint.domain.announcement import (
-    Announcement,
-    GraphsShared,
-    Handler,
-    Listener,
-    PathsEnded,
-    PathsJoined,
-    RunEnded,
-    handlers,
-)
+from gradlint.domain import announcement as happening
+from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event
-from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Args, Imported, Unknown, Value
+from gradlint.domain.value import Args, Imported, Ref, Unknown, Value
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
@@ -90,6 +81,9 @@ Simple: TypeAlias = "Callable[[Machine, State, Instr], None]"
 Splitting: TypeAlias = "Callable[[Machine, list[State], Instr], list[State]]"
 Native: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 """What a call of a library's function does: the interpreter's own code in place of the function's body."""
+
+Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+"""The same of an object, which comes before the arguments."""
 
 
 class Machine(ABC):
@@ -178,8 +172,7 @@ class Machine(ABC):
 
     def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
         """Note that a module made by a constructor is called at a node."""
-        known = self._builders.setdefault((node, op), built)
-        if known is not built:
+        if self._builders.setdefault((node, op), built) is not built:
             self._builders[node, op] = None
 
     def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
@@ -195,10 +188,10 @@ class Machine(ABC):
 
     def run(self, block: Block, states: list[State]) -> list[State]:
         """Return the states that reach the end of the block."""
-        if self.observer is not None:
-            return self._run_observed(self.observer, block, states)
-        simple, splitting = SIMPLE, SPLITTING
+        simple, splitting, observer = SIMPLE, SPLITTING, self.observer
         for instr in block:
+            if observer is not None:
+                observer.before(self, states, instr)
             kind = type(instr)
             step = simple.get(kind)
             if step is not None:
@@ -207,26 +200,10 @@ class Machine(ABC):
                     step(self, state, instr)
             else:
                 states = splitting[kind](self, states, instr)
-                if not states:
-                    return states
-        if self.budget < self.limit:
-            raise OutOfBudgetError
-        return states
-
-    def _run_observed(self, observer: Observer, block: Block, states: list[State]) -> list[State]:
-        """As `run`, with each step shown to an observer."""
-        for instr in block:
-            observer.before(self, states, instr)
-            kind = type(instr)
-            if kind in SIMPLE:
-                self.budget -= len(states)
-                for state in states:
-                    SIMPLE[kind](self, state, instr)
-            else:
-                states = SPLITTING[kind](self, states, instr)
-            observer.after(self, states, instr)
+            if observer is not None:
+                observer.after(self, states, instr)
             if not states:
-                break
+                return states
         if self.budget < self.limit:
             raise OutOfBudgetError
         return states
@@ -250,7 +227,7 @@ class Machine(ABC):
                 joined = attempt.attempt(outs)
                 if joined is not None:
                     if attempt.nodes:
-                        self.announce(joined, PathsJoined(self.program.nowhere, attempt.nodes))
+                        self.announce(joined, happening.PathsJoined(self.program.nowhere, attempt.nodes))
                     kept[index] = joined
                     break
             else:
@@ -265,14 +242,13 @@ class Machine(ABC):
         """Announce that the graphs of a path that is not followed any more may be backpropagated on it."""
         if self.program.may_backpropagate and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
-            self.announce(dropped, GraphsShared(self.program.nowhere, graphs))
+            self.announce(dropped, happening.GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
         outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
-        depth, exits, expected = len(self.stack), len(self.exits), self.expected
-        loops = len(self.iterations)
+        depth, exits, loops, expected = len(self.stack), len(self.exits), len(self.iterations), self.expected
         try:
             yield
         except OutOfBudgetError:
@@ -300,12 +276,11 @@ class Machine(ABC):
         """End the run; return what was seen, and what the program leaves undone."""
         node = self.program.nowhere
         self.assumed = self.all_assumed
-        self.announce(state, PathsEnded(node))
+        self.announce(state, happening.PathsEnded(node))
         seen = len(self.events)
-        self.announce(state, RunEnded(node, self.is_complete))
+        self.announce(state, happening.RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
-        seen_now, missing = self.events[:seen], self.events[seen:]
-        return [event for event in seen_now if id(event) not in dispelled], missing
+        return [event for event in self.events[:seen] if id(event) not in dispelled], self.events[seen:]
 
     @property
     def is_complete(self) -> bool:
@@ -396,14 +371,6 @@ class Machine(ABC):
         for exit in self.exits[first_exit:]:
             exit.state.dirty |= dirty
             exit.state.dirty_frames |= frames
-
-    # Shorthands that semantics use everywhere.
-
-    def unknown(
-        self, kind: str | None = None, origin: Node | None = None, syntax: cst.CSTNode | None = None
-    ) -> Unknown:
-        """Return a fresh symbol."""
-        return Unknown(kind, origin, None, syntax)
 
 
 SIMPLE: dict[type[Instr], Simple] = {}

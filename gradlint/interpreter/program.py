@@ -5,17 +5,101 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
+from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
-from gradlint.domain.value import External, Function, Mapping, Ref, Value
-from gradlint.interpreter.torch.names import star_names
+from gradlint.domain.value import External, Function, Mapping, Record, Ref, Value
 from gradlint.interpreter.world.fragment import Fragment
-from gradlint.interpreter.world.loading import UNITS, Loaded, Loading, binds
 from gradlint.source.core import Import
+from gradlint.source.files import Files, Unit
+
+UNITS = 48
+"""How many other files one file may look into."""
+
+CHAIN = 10
+"""How long a chain of files may be in which the top level of each looks into the next."""
+
+
+class Loaded(NamedTuple):
+    """What a file's top level leaves: its frame, and the frames and heap that it needs."""
+
+    frame: int
+    frames: dict[int, Frame]
+    heap: dict[int, Record]
+
+
+class Loading:
+    """The files that one checked file looks into, and those whose top level is being run just now, by `run`.
+
+    `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
+    """
+
+    def __init__(self, other_files: Files, run: Callable[[Unit, Loading], Loaded]) -> None:
+        self.other_files = other_files
+        self.run = run
+        self.running: list[str] = []
+        self.needs: list[set[str]] = []
+        self.on_the_way: list[bool] = []
+        self.provisional: dict[str, Loaded] = {}
+        self.seen: dict[str, Unit] = {}
+
+    def units(self) -> tuple[Unit, ...]:
+        """Return the files that were looked into."""
+        return tuple(self.seen.values())
+
+    def load(self, path: str) -> Loaded | None:
+        """Return what the file leaves; None for a file that cannot be read, or is being run already."""
+        if path in self.running or len(self.running) >= CHAIN:
+            first = self.running.index(path) if path in self.running else 0
+            self.on_the_way[first:] = [True] * (len(self.running) - first)
+            return None
+        unit = self.other_files.unit(path)
+        for needs in self.needs:
+            needs.add(path)
+        if unit is None:
+            return None
+        self.seen[path] = unit
+        if path in self.provisional:
+            self.on_the_way = [True] * len(self.running)
+            return self.provisional[path]
+        if not isinstance(unit.loaded, Loaded):
+            return self._run(unit)
+        for needs in self.needs:
+            needs |= unit.needs
+        for needed in unit.needs:
+            inner = self.other_files.unit(needed)
+            if inner is not None:
+                self.seen[needed] = inner
+        return unit.loaded
+
+    def _run(self, unit: Unit) -> Loaded:
+        self.running.append(unit.path)
+        self.needs.append(set())
+        self.on_the_way.append(False)
+        with ancient():
+            loaded = self.run(unit, self)
+        self.running.pop()
+        needs = self.needs.pop()
+        if self.on_the_way.pop():
+            self.provisional[unit.path] = loaded
+            self.on_the_way = [True] * len(self.running)
+        else:
+            unit.loaded, unit.needs = loaded, frozenset(needs)
+        return loaded
+
+
+def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
+    """Return whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
+    if name not in unit.words:
+        return not builtin and "import *" in unit.text
+    stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"
+    return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
+
 
 BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
@@ -67,15 +151,7 @@ class Program:
         assert isinstance(self.nowhere, cst.Module)
         return Fragment(self.nowhere)
 
-    def from_star(self, path: str, name: str) -> External | None:
-        """Return what `from path import *` of a part of torch binds a name to."""
-        return self.external(f"{path}.{name}") if name in star_names(path) else None
-
     # Other files.
-
-    def module_frame(self, name: str) -> Frame:
-        """Return a file's own frame, as its code begins."""
-        return Frame({"__name__": name}, file=self.home)
 
     def file_of(self, state: State, instr: Import) -> str | None:
         """Return the file of the program that an import leads to; None for a library's."""
@@ -117,16 +193,6 @@ class Program:
             frame = state.frames[frame.outer]
         return self.home if frame.file is None else frame.file
 
-    def defined(self, function: Function) -> None:
-        """Remember a function of this file, to be interpreted with unknown arguments if nobody calls it."""
-        if function.module == self.home:
-            self.functions.append(function)
-
-    def defined_class(self, cls: Ref, module: str) -> None:
-        """Remember a class of this file."""
-        if module == self.home:
-            self.classes.append(cls)
-
     # Values.
 
     def pairs(self, state: State, value: Value) -> dict[Any, Value] | None:
@@ -136,8 +202,3 @@ class Program:
             if isinstance(record, Mapping) and not record.open:
                 return dict(record.items)
         return None
-
-    def new_mapping(self, state: State, items: dict[str, Value], is_open: bool) -> Ref:
-        """Return a dict."""
-        pairs: dict[Value, Value] = dict(items.items())
-        return state.new(Mapping(pairs, is_open))

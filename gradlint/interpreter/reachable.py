@@ -1,4 +1,4 @@
-"""What places hold that are older than a stretch of the program: the roots of graphs.
+"""What is found by following references: what values hold, and the graphs in places older than a loop.
 
 A place is a variable, an attribute, an item of a dict, or a whole list. A root is a node of the graph, or a value that
 is not known and that arithmetic has made of others.
@@ -6,14 +6,102 @@ is not known and that arithmetic has made of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Mapped
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
+from gradlint.domain import value as values
 from gradlint.domain.graph import Node
-from gradlint.domain.state import Names, State, rebound
+from gradlint.domain.state import State, rebound
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.contents import contents
+
+Attributes: TypeAlias = "Callable[[Instance], Iterable[Value]]"
+"""Which attributes of an object a walk goes into."""
+
+
+def all_attributes(record: Instance) -> Iterable[Value]:
+    """Go into all attributes of objects."""
+    return record.values()
+
+
+def contents(
+    state: State,
+    values: Iterable[Value],
+    attributes: Attributes | None = None,
+    *,
+    calls: bool = False,
+    skip: Callable[[Ref], bool] | None = None,
+) -> Iterator[Value]:
+    """Yield values, and what is reached from them through tuples, lists and dicts; what has an address, once.
+
+    `attributes` leads into objects, `calls` into what is bound to be called: receivers, arguments of partials and of
+    generators that have not begun, classes. Of what is skipped nothing is yielded.
+    """
+    seen: set[int] = set()
+    stack = [*values]
+    stack.reverse()
+    while stack:
+        value = stack.pop()
+        holder: object = value
+        if type(value) is Ref:
+            if value.id in seen or (skip is not None and skip(value)):
+                continue
+            seen.add(value.id)
+            holder = state.heap.get(value.id)
+        yield value
+        if type(holder) in _HOLDING:
+            stack.extend(reversed(_parts(holder, attributes, calls)))
+
+
+def sequence_at(state: State, value: Value) -> Sequence | None:
+    """Return a tuple or a list, as a record; None for any other value."""
+    if type(value) is tuple:
+        return Sequence(value)
+    record = state.heap.get(value.id) if type(value) is Ref else None
+    return record if isinstance(record, Sequence) else None
+
+
+def known_items(state: State, value: Value) -> tuple[Value, ...] | None:
+    """Return the items of a tuple or list of which all are known; None for any other value."""
+    record = sequence_at(state, value)
+    return None if record is None or record.open else record.items
+
+
+def items_in(state: State, value: Value) -> Iterator[Value]:
+    """Return what a tuple, list or dict holds, at any depth."""
+    return islice(contents(state, (value,)), 1, None)
+
+
+_HOLDING = frozenset(
+    {tuple, Sequence, Mapping, Instance, values.Class, values.Bound, values.Partial, values.Context, values.Suspended}
+)
+
+
+def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[Value, ...]:
+    """Return what a container, an object or a call holds directly."""
+    match holder:
+        case Sequence():
+            return holder.items
+        case Mapping():
+            return (*holder.items.values(), holder.rest)
+        case Instance():
+            return () if attributes is None else tuple(attributes(holder))
+        case values.Bound():
+            return (holder.receiver,) if calls else ()
+        case values.Partial():
+            return (holder.function, *holder.args) if calls else ()
+        case values.Context():
+            return (holder.argument,) if calls else ()
+        case values.Class():
+            return tuple(holder.attrs.values()) if calls else ()
+        case values.Suspended(args=args):
+            return tuple(args.values()) if calls else ()
+        case tuple():
+            return holder
+        case _:
+            return ()
+
 
 Root: TypeAlias = "Node | Unknown"
 Place: TypeAlias = "tuple[object, ...]"
@@ -42,18 +130,14 @@ def held_by(state: State, before: State) -> dict[Place, tuple[Held, ...]]:
         old = before.frames.get(frame)
         if old is not None and frame in state.frames:
             names = state.frames[frame].names
-            _changed(found, state, ("name", frame), names, old.names)
+            for name in rebound(names, old.names):
+                if isinstance(name, str):
+                    _hold(found, state, ("name", frame, name), (names[name],))
     for address in state.dirty:
         former = before.heap.get(address)
         if former is not None and state.heap.get(address) is not former:
             _in_record(found, state, address, state.heap.get(address), former)
     return found
-
-
-def _changed(found: dict[Place, tuple[Held, ...]], state: State, where: Place, now: Names, old: Names) -> None:
-    for name in rebound(now, old):
-        if isinstance(name, str):
-            _hold(found, state, (*where, name), (now[name],))
 
 
 def _in_record(
@@ -79,6 +163,14 @@ def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, valu
     held = [Held(root, value) for root, value in roots if root is not None]
     if held:
         found[place] = tuple(held)
+
+
+def is_alive(state: State, address: int) -> bool:
+    """Return whether the program still holds an object: a list whose name has been given to a new one keeps nothing."""
+    # Temporaries are numbers, and hold what an expression once had as a value.
+    named = (value for frame in state.frames.values() for name, value in frame.names.items() if isinstance(name, str))
+    yielded = (frame.yields for frame in state.frames.values())
+    return Ref(address) in contents(state, (*named, *yielded), all_attributes, calls=True)
 
 
 def root_of(state: State, value: Value) -> Root | None:

@@ -8,7 +8,7 @@ from gradlint.domain.finding import Finding
 from gradlint.report.concise import Fixes, on_one_line, repro, star
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
-from gradlint.source.lines import split_lines
+from gradlint.source.read import split_lines
 
 
 def full(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
+from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.settings.config import Config
-from gradlint.source.lines import split_lines
-from gradlint.source.suppressions import Listed, Silence, Suppressions, listed
+from gradlint.source.read import split_lines
+from gradlint.source.suppressions import Listed, Suppressions, listed
 
 OUT_OF_STEPS = "out of steps"
 """What the interpreter counts when it gives up a part of the file: what it would have found there is not known."""
@@ -20,8 +20,7 @@ OUT_OF_STEPS = "out of steps"
 _OURS = "GRD"
 
 
-@dataclass(frozen=True)
-class Silencing:
+class Silencing(Frozen):
     """The comments of one file, for the rules that judged it.
 
     `complete`: the whole file was judged, so that a comment that silences nothing is known to be needless.
@@ -62,9 +61,9 @@ class Silencing:
         off = [rule for rule in meant if rule.code not in selected]
         if any(rule.default for rule in off) or (meant and len(off) == len(meant)):
             return False
-        silence = Silence((code,))
         return not any(
-            silence.covers(finding.code) and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
+            finding.code.startswith(code)
+            and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
             for finding in found
         )
 

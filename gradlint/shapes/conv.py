@@ -6,23 +6,10 @@ import math
 from collections.abc import Callable
 
 from gradlint.domain.shape import Dim, Shape, Sym, axis, product, replace, unknowns
+from gradlint.shapes.arguments import flag, listed, pair, size, sizes, tensor
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several
 from gradlint.shapes.product import agreed
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-    flag,
-    listed,
-    pair,
-    rule,
-    shaped,
-    size,
-    sizes,
-    tensor,
-)
+from gradlint.shapes.rule import Rule, rule, shaped
 from gradlint.shapes.view import reshaped
 
 

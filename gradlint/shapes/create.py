@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym
-from gradlint.shapes.rule import Args, Operand, Result, Rule, as_operand, given, rule, size, sizes, tensor, typed
+from gradlint.shapes.arguments import given, size, sizes, tensor, typed
+from gradlint.shapes.operand import Args, Operand, Result, as_operand
+from gradlint.shapes.rule import Rule, rule
 
 
 @rule("zeros", "ones", "empty", "rand", "randn", "empty_strided", "empty_permuted", "empty_quantized")

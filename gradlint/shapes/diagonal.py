@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from gradlint.domain.shape import Dim, Shape, Sym, axis, product
-from gradlint.shapes.rule import Args, Operand, Result, as_operand, given, rule, shaped, tensor
+from gradlint.shapes.arguments import given, tensor
+from gradlint.shapes.operand import Args, Operand, Result, as_operand
+from gradlint.shapes.rule import rule, shaped
 
 
 @rule("diagonal", "linalg.diagonal", "diagonal_copy")

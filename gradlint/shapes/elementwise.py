@@ -15,26 +15,9 @@ from gradlint.facts.traits import (
     UNARY_FLOATING,
     UNARY_SAME,
 )
-from gradlint.shapes.rule import (
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-    TypeChange,
-    always,
-    as_operand,
-    combined,
-    given,
-    keeping,
-    promoted,
-    rule,
-    same,
-    tensor,
-    type_of,
-    typed,
-    unpacked,
-)
+from gradlint.shapes.arguments import given, tensor, type_of, typed, unpacked
+from gradlint.shapes.operand import Args, Operand, Result, Several, as_operand, combined, promoted
+from gradlint.shapes.rule import Rule, TypeChange, always, keeping, rule, same
 
 
 def pair_of(args: Args) -> tuple[Operand, Operand]:

@@ -7,22 +7,10 @@ from collections.abc import Callable
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym, axis, replace
+from gradlint.shapes.arguments import axes, flag, pair, size, tensor, typed
 from gradlint.shapes.create import vector
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    ShapeRule,
-    axes,
-    flag,
-    pair,
-    rule,
-    shaped,
-    size,
-    tensor,
-    typed,
-)
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result
+from gradlint.shapes.rule import ShapeRule, rule, shaped
 
 
 def _same(dim: Dim) -> Dim:

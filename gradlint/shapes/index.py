@@ -7,7 +7,9 @@ from types import EllipsisType
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast_all
-from gradlint.shapes.rule import Args, Operand, Result, Unknown, rule, tensor
+from gradlint.shapes.arguments import tensor
+from gradlint.shapes.operand import Args, Operand, Result, Unknown
+from gradlint.shapes.rule import rule
 
 
 class Indexed(NamedTuple):

@@ -1,8 +1,8 @@
-"""The size and type of what a torch operation gives: the one door to all size rules.
+"""The size and type of what a torch operation gives.
 
-`result` answers for functions and methods, `module_result` for the call of an `nn` module, `indexed` for a
-subscript. All take partly known arguments and answer partly: None is always "not known", and what is certain
-is so for every value that the unknown parts may have, provided torch runs the call at all.
+`result` answers for functions and methods; `module_result` in `module.py` does for the call of an `nn` module,
+`indexed` in `index.py` for a subscript. All take partly known arguments and answer partly: None is always "not known",
+and what is certain is so for every value that the unknown parts may have, provided torch runs the call at all.
 
 Constants stand for themselves; tensors are `Operand`s, types are names as in `gradlint.domain.dtype`, sizes
 may be symbols. Any other value, `UNKNOWN` above all, is unknown. A device is a string, an integer or None,
@@ -11,32 +11,13 @@ lest it be taken for something that may be a type.
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
 from importlib import import_module
 
-from gradlint.domain.dtype import forget_default
-from gradlint.domain.shape import Sym, replace
 from gradlint.facts.aliases import canonical, is_inplace
 from gradlint.facts.traits import RESHAPES_INPLACE
-from gradlint.shapes.index import Indexed, indexed
-from gradlint.shapes.module import module_result
-from gradlint.shapes.rule import NOTHING, RULES, UNKNOWN, Args, Operand, Result, Rule, Several
-
-__all__ = [
-    "NOTHING",
-    "UNKNOWN",
-    "Indexed",
-    "Operand",
-    "Result",
-    "Several",
-    "has_rule",
-    "indexed",
-    "item",
-    "module_result",
-    "result",
-    "under_other_default",
-]
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result
+from gradlint.shapes.rule import RULES, Rule
 
 _FAMILIES = "elementwise reduce view diagonal join product conv loss pick create linalg fft"
 for _family in _FAMILIES.split():
@@ -48,7 +29,7 @@ def result(op: str, args: Args) -> Result:
 
     `input` and `self` are the same argument. An operation without a rule gives a result of which nothing is known.
     """
-    function = _resolve(op)
+    function = rule_of(op)
     if function is None:
         return NOTHING
     answer = function(args)
@@ -56,14 +37,9 @@ def result(op: str, args: Args) -> Result:
     return answer if out is None else _written(answer, out)
 
 
-def has_rule(op: str) -> bool:
-    """Return whether the size of the results of an operation is known at all."""
-    return _resolve(op) is not None
-
-
 @cache
-def _resolve(op: str) -> Rule | None:
-    """Find the rule of an operation; most of what writes in place gives what it wrote to."""
+def rule_of(op: str) -> Rule | None:
+    """Return the rule of an operation; most of what writes in place gives what it wrote to."""
     op = op.removeprefix("torch.")
     name = canonical(op)
     if is_inplace(op) and not is_inplace(name) and name not in RESHAPES_INPLACE:
@@ -82,27 +58,3 @@ def _written(answer: Result, out: object) -> Result:
     if isinstance(answer, Operand):
         return Operand(answer.shape, out.dtype if isinstance(out, Operand) else None)
     return NOTHING
-
-
-def item(results: Several, index: int) -> Result:
-    """Return one item of a tuple of results; out of range, nothing is known.
-
-    Where their number is unknown and the sizes of one dimension differ, that dimension is a fresh symbol each
-    time.
-    """
-    if results.items is not None:
-        within = -len(results.items) <= index < len(results.items)
-        return results.items[index] if within else NOTHING
-    each, ragged = results.each, results.ragged
-    if ragged is None or each.shape is None:
-        return each
-    return Operand(replace(each.shape, ragged, Sym()), each.dtype)
-
-
-def under_other_default(answer: Result) -> Result:
-    """Return what stays known of a result in a program that changes torch's default type."""
-    if isinstance(answer, Operand):
-        return dataclasses.replace(answer, dtype=forget_default(answer.dtype))
-    items = None if answer.items is None else tuple([under_other_default(one) for one in answer.items])
-    each = dataclasses.replace(answer.each, dtype=forget_default(answer.each.dtype))
-    return dataclasses.replace(answer, items=items, each=each)

@@ -8,23 +8,9 @@ from typing import Final
 
 from gradlint.domain.dtype import DType, promote
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, replace, total
-from gradlint.shapes.rule import (
-    NOTHING,
-    UNKNOWN,
-    Args,
-    Operand,
-    Result,
-    Several,
-    as_operand,
-    given,
-    promoted,
-    resized,
-    rule,
-    size,
-    tensor,
-    tensors,
-    unpacked,
-)
+from gradlint.shapes.arguments import given, resized, size, tensor, tensors, unpacked
+from gradlint.shapes.operand import NOTHING, UNKNOWN, Args, Operand, Result, Several, as_operand, promoted
+from gradlint.shapes.rule import rule
 
 MOST_PIECES: Final = 1024
 """Beyond so many pieces only what holds for each of them is told, lest a large tensor make a huge tuple."""

@@ -6,23 +6,11 @@ from collections.abc import Callable
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast, same_shape
+from gradlint.shapes.arguments import flag, tensor, typed
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several
 from gradlint.shapes.product import agreed
 from gradlint.shapes.reduce import reduced
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-    TypeChange,
-    always,
-    flag,
-    rule,
-    same,
-    tensor,
-    typed,
-)
+from gradlint.shapes.rule import Rule, TypeChange, always, rule, same
 
 
 def _matrix(args: Args) -> Operand:

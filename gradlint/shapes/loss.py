@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from gradlint.domain.dtype import DType, to_float, to_real
 from gradlint.domain.shape import Shape, broadcast_all
-from gradlint.shapes.rule import Args, Operand, Result, Rule, TypeChange, promoted, rule, same, tensor
+from gradlint.shapes.arguments import tensor
+from gradlint.shapes.operand import Args, Operand, Result, promoted
+from gradlint.shapes.rule import Rule, TypeChange, rule, same
 
 
 def is_reduced(args: Args) -> bool | None:

@@ -11,22 +11,10 @@ from typing import TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, product, unknowns
 from gradlint.facts.aliases import canonical
+from gradlint.shapes.arguments import flag, pair, size, tensor
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several
 from gradlint.shapes.product import attention_weights
-from gradlint.shapes.rule import (
-    NOTHING,
-    RULES,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-    flag,
-    keeping,
-    pair,
-    same,
-    size,
-    tensor,
-)
+from gradlint.shapes.rule import RULES, Rule, keeping, same
 
 Config: TypeAlias = Mapping[str, object]
 ModuleRule: TypeAlias = Callable[[Config, Args], Result]

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from gradlint.domain.dtype import is_floating
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast, product, replace
+from gradlint.shapes.arguments import flag, given, resized, size, tensor
 from gradlint.shapes.elementwise import coordinates
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several, as_operand
 from gradlint.shapes.reduce import values_and_indices
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Several,
-    always,
-    as_operand,
-    flag,
-    given,
-    resized,
-    rule,
-    shaped,
-    size,
-    tensor,
-)
+from gradlint.shapes.rule import always, rule, shaped
 
 
 @rule("gather", "take")

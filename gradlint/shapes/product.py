@@ -7,23 +7,9 @@ from collections.abc import Sequence
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, broadcast, replace
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Several,
-    as_operand,
-    axes,
-    combined,
-    flag,
-    given,
-    promoted,
-    rule,
-    tensor,
-    tensors,
-    unpacked,
-)
+from gradlint.shapes.arguments import axes, flag, given, tensor, tensors, unpacked
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several, as_operand, combined, promoted
+from gradlint.shapes.rule import rule
 
 
 def agreed(*operands: Operand) -> DType:

@@ -5,25 +5,9 @@ from __future__ import annotations
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Dim, Shape, unknowns
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    Rule,
-    Several,
-    TypeChange,
-    always,
-    axes,
-    combined,
-    flag,
-    given,
-    keeping,
-    rule,
-    same,
-    tensor,
-    typed,
-)
+from gradlint.shapes.arguments import axes, flag, given, tensor, typed
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result, Several, combined
+from gradlint.shapes.rule import Rule, TypeChange, always, keeping, rule, same
 
 
 def reduced(shape: Shape, dim: object, keepdim: bool | None) -> Shape:

@@ -6,22 +6,9 @@ from collections.abc import Sequence
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
-from gradlint.shapes.rule import (
-    NOTHING,
-    Args,
-    Operand,
-    Result,
-    axes,
-    given,
-    listed,
-    resized,
-    rule,
-    shaped,
-    size,
-    sizes,
-    tensor,
-    type_of,
-)
+from gradlint.shapes.arguments import axes, given, listed, resized, size, sizes, tensor, type_of
+from gradlint.shapes.operand import NOTHING, Args, Operand, Result
+from gradlint.shapes.rule import rule, shaped
 
 
 def reshaped(shape: Shape, entries: Sequence[object] | None) -> Shape:

@@ -37,10 +37,16 @@ class Instr:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Copy(Instr):
-    """dest = src"""
+class Making(Instr):
+    """A step that has a result."""
 
     dest: Dest
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Copy(Making):
+    """dest = src"""
+
     src: Operand
 
 
@@ -53,28 +59,25 @@ class Rebind(Instr):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Attr(Instr):
+class Attr(Making):
     """dest = obj.name"""
 
-    dest: Dest
     obj: Operand
     name: str
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Item(Instr):
+class Item(Making):
     """dest = obj[index]"""
 
-    dest: Dest
     obj: Operand
     index: Operand
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Binary(Instr):
+class Binary(Making):
     """dest = left op right; `inplace` for an augmented assignment, whose result the next instruction stores."""
 
-    dest: Dest
     op: str
     left: Operand
     right: Operand
@@ -82,54 +85,48 @@ class Binary(Instr):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Unary(Instr):
+class Unary(Making):
     """dest = op operand, with op one of `-`, `+`, `~`, `not`"""
 
-    dest: Dest
     op: str
     operand: Operand
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Compare(Instr):
+class Compare(Making):
     """dest = left op right for one comparison; chains are lowered to `and`"""
 
-    dest: Dest
     op: str
     left: Operand
     right: Operand
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Make(Instr):
+class Make(Making):
     """dest = a list, tuple or set of items; an item is (starred, operand)"""
 
-    dest: Dest
     kind: str
     items: list[tuple[bool, Operand]]
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class MakeDict(Instr):
+class MakeDict(Making):
     """dest = a dict of pairs; a pair with the key None is `**operand`"""
 
-    dest: Dest
     pairs: list[tuple[Operand | None, Operand]]
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class MakeSlice(Instr):
+class MakeSlice(Making):
     """dest = slice(start, stop, step)"""
 
-    dest: Dest
     parts: tuple[Operand, Operand, Operand]
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Format(Instr):
+class Format(Making):
     """dest = a string made of parts"""
 
-    dest: Dest
     parts: list[Operand]
 
 
@@ -143,10 +140,9 @@ class Arg:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Call(Instr):
+class Call(Making):
     """dest = func(args)"""
 
-    dest: Dest
     func: Operand
     args: list[Arg]
 
@@ -251,19 +247,17 @@ class Code:
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class MakeFunction(Instr):
+class MakeFunction(Making):
     """dest = a function; `defaults` are aligned with the last parameters that have one, in order"""
 
-    dest: Dest
     code: Code
     defaults: dict[str, Operand]
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class MakeClass(Instr):
+class MakeClass(Making):
     """dest = a class with these bases, whose body is run in a scope of its own"""
 
-    dest: Dest
     code: Code
     bases: list[Operand]
 
@@ -340,10 +334,9 @@ class Return(Instr):
 
 
 @dataclass(eq=False, repr=False, slots=True)
-class Yield(Instr):
+class Yield(Making):
     """dest = yield value; `star` for `yield from`"""
 
-    dest: Dest
     value: Operand
     star: bool
 

@@ -2,13 +2,40 @@
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
 from pathlib import Path
 
+import libcst as cst
+
+from gradlint.source.core import Code
 from gradlint.source.layout import Layout
+from gradlint.source.lower import lower_module
 from gradlint.source.parse import parse
-from gradlint.source.read import decode, read_bytes
-from gradlint.source.unit import Unit
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable, decode, read_bytes
+
+
+class Unit:
+    """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
+
+    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that;
+    `ranges` are the places of the nodes. All three are kept for the files that come later in the same run.
+    """
+
+    def __init__(self, path: str, text: str, module: cst.Module) -> None:
+        self.path = path
+        self.text = text
+        self.module = module
+        self.code: Code = lower_module(module)
+        self.loaded: object = None
+        self.needs: frozenset[str] = frozenset()
+        self.ranges: object = None
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of the text: what is not among them is not bound there."""
+        return frozenset(re.findall(r"\w+", self.text))
+
 
 ROOM = 6_000_000
 """Characters of source whose syntax is kept: with what is known of them, some thirty bytes of memory for each."""
@@ -18,7 +45,7 @@ LONGEST = 300_000
 
 
 class Files(Layout):
-    """The store of files read; implements `OtherFiles`."""
+    """The store of files read: those that a file may import, by path, or, for a package without one, by its folder."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,12 +73,12 @@ class Files(Layout):
 
     def _make_room(self) -> None:
         """Drop the files used least recently, and what was learnt of others through them."""
-        used = sum(unit.size for unit in self._units.values() if unit is not None)
+        used = sum(len(unit.text) for unit in self._units.values() if unit is not None)
         gone: set[str] = set()
         for path, unit in list(self._units.items()):
             if used <= ROOM:
                 break
-            used -= 0 if unit is None else unit.size
+            used -= 0 if unit is None else len(unit.text)
             gone.add(path)
             del self._units[path]
         for unit in self._units.values():

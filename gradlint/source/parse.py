@@ -9,13 +9,10 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import libcst as cst
 
-from gradlint.source.lines import split_lines
-from gradlint.source.python2 import find_python2
-from gradlint.source.unusable import Unusable, invalid
+from gradlint.source.read import Unusable, invalid, split_lines
 
 MAX_BRACKETS = 200
 """CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""
@@ -39,8 +36,8 @@ def parse(text: str) -> cst.Module | Unusable:
         return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):
         refusal = _refusal_of_cpython(text)
-        if refusal is not None and refusal.too_deep:
-            return refusal.unusable
+        if refusal is not None and refusal[1]:
+            return refusal[0]
     try:
         return cst.parse_module(text)
     except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
@@ -58,7 +55,7 @@ def _explain(text: str, error: Exception) -> Unusable:
     """Prefer CPython's words and place: people know them, and they are better."""
     refusal = _refusal_of_cpython(text)
     if refusal is not None:
-        return refusal.unusable
+        return refusal[0]
     reason, row, column = str(error), 1, 1
     if isinstance(error, cst.ParserSyntaxError):
         reason, row, column = (error.message.partition(": expected one of")[0], error.raw_line, error.raw_column + 1)
@@ -96,14 +93,8 @@ def bracket_depth(text: str) -> int:
     return max(itertools.accumulate(steps), default=0)
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    unusable: Unusable
-    too_deep: bool
-
-
-def _refusal_of_cpython(text: str) -> _Refusal | None:
-    """Return what the running Python says against the text; None if it accepts it."""
+def _refusal_of_cpython(text: str) -> tuple[Unusable, bool] | None:
+    """Return what the running Python says against the text, and whether that is too deep; None if it accepts it."""
     try:
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.
@@ -111,10 +102,9 @@ def _refusal_of_cpython(text: str) -> _Refusal | None:
             with _recursion_as_usual():
                 _compile(text)
     except SyntaxError as error:
-        return _Refusal(_refused(text, error), error.msg.startswith(("too many nested", "too many levels")))
+        return _refused(text, error), error.msg.startswith(("too many nested", "too many levels"))
     except (RecursionError, MemoryError):
-        message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
-        return _Refusal(invalid(message), too_deep=True)
+        return invalid("the code is nested too deeply: Python cannot compile it, and gradlint does not read it"), True
     return None
 
 
@@ -128,7 +118,7 @@ def _compile(text: str) -> None:
 
 @contextmanager
 def _recursion_as_usual() -> Iterator[None]:
-    """CPython measures depth against the limit of recursion, which is raised while gradlint runs."""
+    """Lower the limit of recursion, against which CPython measures depth, and which is raised while gradlint runs."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(min(limit, USUAL_RECURSION))
     try:
@@ -149,3 +139,37 @@ def _refused(text: str, error: SyntaxError) -> Unusable:
     else:
         message = error.msg
     return invalid(message, row, column)
+
+
+_PRINT = re.compile(r"""^\s*(?:[^#'"]*:\s*)?print(?:\s+[\w"'`~-](?!\s*[=:,)\]])|\s*["'`]|\s+\(.*\)\s*[%,]|\s*>>)""")
+_SPELLINGS = (
+    ("a print statement", _PRINT),
+    ("a print statement", re.compile(r"""^\s*(?:[^#'"]*:\s*)?print\s+[^\s(=.,:\])]""")),
+    ("an exec statement", re.compile(r"""^\s*exec\s+[^\s(=.,:\])]""")),
+    ("`except X, e`", re.compile(r"^\s*except\s+[^:]+,\s*\w+\s*:")),
+    ("`raise E, value`", re.compile(r"^\s*raise\s+[\w.]+\s*,")),
+    ("`<>`", re.compile(r"""^[^#'"]*<>""")),
+    ("backticks", re.compile(r"""^[^#'"]*`[^`]+`""")),
+    ("an octal number without `o`", re.compile(r"""^[^#'"]*\b0[0-7]+\b(?!\.)""")),
+    ("a long number", re.compile(r"""^[^#'"]*\b\d+[lL]\b""")),
+    ("a `ur` string", re.compile(r"""^[^#'"]*\b[uU][rR]['"]""")),
+    ("a tuple parameter", re.compile(r"^\s*def\s+\w+\s*\(.*\(\s*\w+\s*,.*\)")),
+    ("a tuple parameter", re.compile(r"^.*\blambda\s*\(")),
+)
+
+
+def find_python2(text: str, refused_row: int) -> tuple[str, int] | None:
+    """Return what is Python 2 about the text, and in which row; None if nothing speaks for it.
+
+    The refused row may hold any of the old spellings; elsewhere only a print statement counts, since it alone
+    is unmistakable. Ask only about a file that does not parse: a docstring may hold old code in a good file.
+    """
+    lines = split_lines(text)
+    refused = lines[refused_row - 1] if refused_row <= len(lines) else ""
+    for spelling, pattern in _SPELLINGS:
+        if pattern.match(refused):
+            return spelling, refused_row
+    for row, line in enumerate(lines, start=1):
+        if _PRINT.match(line):
+            return "a print statement", row
+    return None

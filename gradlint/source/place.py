@@ -7,18 +7,16 @@ about which there is something to say, and there only for the statements of the 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
-from operator import itemgetter
-from typing import TypeVar
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
 
 from gradlint.domain.finding import Position, Span
-from gradlint.source.lines import split_lines
 from gradlint.source.lower.syntax import parts
+from gradlint.source.read import split_lines
 
 _HEADED = (
     *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),
@@ -28,9 +26,6 @@ _HEADED = (
 
 _STATEMENTS = frozenset({*_HEADED, cst.SimpleStatementLine, cst.Decorator})
 """What occupies logical lines of its own; the small statements of `if x: y` belong to the row of the `if`."""
-
-
-_Node = TypeVar("_Node", bound=cst.CSTNode)
 
 
 class Places:
@@ -68,17 +63,17 @@ class Places:
         return any(len(block.body) == 1 and block.body[0] is statement for block in self._of(statement).blocks)
 
     def following(self, statement: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
-        """Return the statements of the same block behind a statement."""
+        """Return the statements of the same block after a statement."""
         bodies = [block.body for block in self._of(statement).blocks]
         for body in (*bodies, self._module.body):
             if statement in body:
                 return [one for one in body[body.index(statement) + 1 :] if isinstance(one, cst.BaseStatement)]
         return []
 
-    def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
+    def after(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
         """Return the lines of simple statements of a function, or of the module, that begin after a node's."""
         sheet = self._of(node)
-        found = sheet.behind(node)
+        found = sheet.after(node)
         if sheet.function_around(node) is None:
             for later in self._module.body[self._owners[node] + 1 :]:
                 found += _outside_functions(later)
@@ -154,55 +149,41 @@ class _Sheet:
         return [node for node in self._ranges if isinstance(node, cst.IndentedBlock)]
 
     def span(self, node: cst.CSTNode) -> Span:
-        """Return where the node stands; of a statement with a body, its header up to the colon."""
-        whole = self._range(node)
-        end = self._end_of_header(node) if isinstance(node, _HEADED) else whole.end
-        return Span(self._position(whole.start), self._position(end))
+        whole = self.whole(node)
+        return Span(whole.start, self._position(self._end_of_header(node))) if isinstance(node, _HEADED) else whole
 
     def whole(self, node: cst.CSTNode) -> Span:
-        """Return all of the node, without the parentheses around an expression."""
         whole = self._range(node)
         return Span(self._position(whole.start), self._position(whole.end))
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
-        """Return the line of simple statements in which a node stands."""
-        at = self.whole(node)
-        index = bisect_right(self._lines, at.start, key=itemgetter(0)) - 1
-        line = self._lines[index][1] if index >= 0 else None
-        return line if line is not None and at.end <= self.whole(line).end else None
+        return next((line for line in self._lines if self._holds(line, node)), None)
 
     def is_statement(self, node: cst.CSTNode) -> bool:
-        """Return whether a simple statement consists of a node."""
-        index = bisect_right(self._small, self.whole(node).start, key=itemgetter(0)) - 1
-        around = self._small[index][1] if index >= 0 else None
-        return around is node or (isinstance(around, cst.Expr) and around.value is node)
+        if isinstance(node, cst.BaseSmallStatement):
+            return True
+        return any(isinstance(one, cst.Expr) and one.value is node for one in self._ranges)
 
-    def behind(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
-        """Return the lines of simple statements in the same function that begin behind the statement of a node."""
+    def after(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
         at, scope = self.whole(node), self.function_around(node)
-        statements = [one for one in self._ranges if isinstance(one, cst.SimpleStatementLine)]
-        return [one for one in statements if at.end < self.whole(one).start and self.function_around(one) is scope]
+        return [one for one in self._lines if at.end < self.whole(one).start and self.function_around(one) is scope]
 
     def function_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """Return the innermost function around a node; None at the level of the module."""
-        at = self.whole(node)
-        functions = [one for one in self._ranges if isinstance(one, cst.FunctionDef)]
-        around = [one for one in functions if self.whole(one).start < at.start and at.end <= self.whole(one).end]
+        start = self.whole(node).start
+        functions = (one for one in self._ranges if isinstance(one, cst.FunctionDef) and self._holds(one, node))
+        around = [one for one in functions if self.whole(one).start < start]
         return max(around, key=lambda one: self.whole(one).start, default=None)
 
-    @cached_property
-    def _lines(self) -> list[tuple[Position, cst.SimpleStatementLine]]:
-        return self._in_order(node for node in self._ranges if isinstance(node, cst.SimpleStatementLine))
+    def _holds(self, outer: cst.CSTNode, node: cst.CSTNode) -> bool:
+        at, around = self.whole(node), self.whole(outer)
+        return around.start <= at.start and at.end <= around.end
 
     @cached_property
-    def _small(self) -> list[tuple[Position, cst.BaseSmallStatement]]:
-        return self._in_order(node for node in self._ranges if isinstance(node, cst.BaseSmallStatement))
-
-    def _in_order(self, nodes: Iterable[_Node]) -> list[tuple[Position, _Node]]:
-        return sorted(((self.whole(node).start, node) for node in nodes), key=itemgetter(0))
+    def _lines(self) -> list[cst.SimpleStatementLine]:
+        return [node for node in self._ranges if isinstance(node, cst.SimpleStatementLine)]
 
     def rows(self, span: Span) -> tuple[int, int]:
-        """Return the first and last row of the statement in which the span begins."""
         at = bisect_right(self._starts, span.start) - 1
         if at < 0:
             return span.start.row, span.end.row

@@ -11,7 +11,30 @@ import sys
 import tokenize
 from pathlib import Path
 
-from gradlint.source.unusable import Unusable, invalid, unreadable
+from gradlint.domain.finding import Position
+from gradlint.domain.frozen import Frozen
+
+INVALID_SYNTAX = "GRD001"
+UNREADABLE_FILE = "GRD002"
+
+
+class Unusable(Frozen):
+    """The code under which it is reported, what is wrong, and where."""
+
+    code: str
+    message: str
+    position: Position
+
+
+def invalid(message: str, row: int = 1, column: int = 1) -> Unusable:
+    """Return a file that was read and is no Python program."""
+    return Unusable(INVALID_SYNTAX, message, Position(max(row, 1), max(column, 1)))
+
+
+def unreadable(message: str) -> Unusable:
+    """Return a file or directory that the system does not let us read."""
+    return Unusable(UNREADABLE_FILE, message, Position(1, 1))
+
 
 _KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
 
@@ -46,7 +69,7 @@ _COMPANIONS = frozenset(
 
 
 def _is_companion(imported: str) -> bool:
-    """Return whether what stands behind an `import` or `from` begins with a module of Python's own, or a companion."""
+    """Return whether what stands after an `import` or `from` begins with a module of Python's own, or a companion."""
     name = re.match(r"\w+", imported)
     return name is not None and (name[0] in sys.stdlib_module_names or name[0] in _COMPANIONS)
 
@@ -84,3 +107,12 @@ def _undetected(content: bytes, error: SyntaxError) -> Unusable:
         return _undecodable(head, wrong, "utf-8")
     row = 2 if b"coding" in head.partition(b"\n")[2] else 1
     return invalid(error.msg, row)
+
+
+LINE_END = re.compile(r"\r\n|\r|\n")
+"""What ends a row, as Python counts them: form feeds and Unicode separators do not."""
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the rows without their line ends; row `n` of a position is element `n - 1`."""
+    return LINE_END.split(text)

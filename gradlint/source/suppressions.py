@@ -7,10 +7,11 @@ its statement."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
-from gradlint.source.lines import split_lines
+from gradlint.domain.frozen import Frozen
+from gradlint.source.read import split_lines
 
 _CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
 _LINE = re.compile(rf"#\s*noqa\b{_CODES}", re.IGNORECASE)
@@ -19,19 +20,16 @@ _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
-@dataclass(frozen=True)
-class Silence:
-    """Which codes one comment silences: those with one of the prefixes, or all if there are none."""
-
-    prefixes: tuple[str, ...]
-
-    def covers(self, code: str) -> bool:
-        """Return whether a finding with this code is silenced."""
-        return not self.prefixes or code.startswith(self.prefixes)
+Silence: TypeAlias = "tuple[str, ...]"
+"""Which codes one comment silences: those with one of the prefixes, or all if there are none."""
 
 
-@dataclass(frozen=True)
-class Suppressions:
+def covers(silence: Silence, code: str) -> bool:
+    """Return whether a comment silences a finding with this code."""
+    return not silence or code.startswith(silence)
+
+
+class Suppressions(Frozen):
     """All silencing comments of one file."""
 
     file: tuple[Silence, ...]
@@ -49,15 +47,14 @@ class Suppressions:
 
     def cover(self, finding: Finding) -> bool:
         """Return whether a comment silences the finding: one for the file, or one in any row of its statement."""
-        if any(silence.covers(finding.code) for silence in self.file):
+        if any(covers(silence, finding.code) for silence in self.file):
             return True
         first, last = finding.lines
         near = (silence for row, silence in self.rows.items() if first <= row <= last)
-        return any(silence.covers(finding.code) for silence in near)
+        return any(covers(silence, finding.code) for silence in near)
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Frozen):
     """One comment with a list of codes: its row, its stretch of the row, and each code with its own."""
 
     row: int
@@ -88,4 +85,4 @@ def listed(text: str) -> list[Listed]:
 
 def _silence(found: re.Match[str]) -> Silence:
     codes = found["codes"] or ""
-    return Silence(tuple(code.upper() for code in _SEPARATOR.split(codes) if code))
+    return tuple(code.upper() for code in _SEPARATOR.split(codes) if code)

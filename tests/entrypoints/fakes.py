@@ -14,7 +14,7 @@ from gradlint.domain.event import Event
 from gradlint.rules.base import Change, EventRule, Repair, Report, Rule
 from gradlint.rules.files.invalid_syntax import InvalidSyntax
 from gradlint.rules.files.unreadable_file import UnreadableFile
-from gradlint.source.unit import OtherFiles, Unit
+from gradlint.source.files import Files, Unit
 
 
 class Fault(Event):
@@ -34,7 +34,7 @@ class FakeInterpretation:
     units: tuple[Unit, ...] = ()
 
 
-def fake_interpret(module: cst.Module, lines: int, path: str, other_files: OtherFiles) -> FakeInterpretation:
+def fake_interpret(module: cst.Module, lines: int, path: str, other_files: Files) -> FakeInterpretation:
     """Every fault in order; deterministic, and blind to everything else."""
     seen = FakeInterpretation()
     first: list[cst.CSTNode] = []

@@ -87,3 +87,9 @@ def test_a_row_that_says_nothing_has_one_result_with_a_graph() -> None:
     row = decode_row({})
     assert set(resolve(row.requires_grad, {}).must) == {">"}
     assert set(resolve(row.result, {}).must) == {"Tensor"}
+
+
+def test_scalar_outputs() -> None:
+    row = decode_row({"l": {"?": "dim", "-": ">", "N": "", "*": {"?": "", "must": "", "may": ">"}}})
+    found = [resolve(row.scalar, flags) for flags in ({}, {"dim": 0}, {"dim": UNKNOWN})]
+    assert [(">" in one.must, ">" in one.may) for one in found] == [(True, True), (False, False), (False, True)]

@@ -15,7 +15,7 @@ from gradlint.settings.config import Config
 from gradlint.settings.selection import Selection
 from gradlint.source.parse import parse
 from gradlint.source.place import Places
-from gradlint.source.unusable import Unusable
+from gradlint.source.read import Unusable
 from tests.harness.program import FILENAME, Fact
 
 

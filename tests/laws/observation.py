@@ -12,7 +12,7 @@ from gradlint.domain.join import Join
 from gradlint.domain.shape import Dim
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.interpreter import Interpreter
+from gradlint.interpreter.interpret import Interpreter
 from gradlint.interpreter.program import Program
 from gradlint.source.core import Block
 from gradlint.source.lower import lower_module

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gradlint.domain.finding import Position
 from gradlint.source.parse import bracket_depth, parse
-from gradlint.source.unusable import INVALID_SYNTAX, Unusable
+from gradlint.source.read import INVALID_SYNTAX, Unusable
 
 
 def test_a_module_gives_its_text_back() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradlint.domain.finding import Finding, Position, Span
-from gradlint.source.suppressions import Silence, Suppressions
+from gradlint.source.suppressions import Suppressions
 
 # flake8's own expression, which the words of this test are measured against.
 FLAKE8 = re.compile(r"# noqa(?::[\s]?(?P<codes>([A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
@@ -39,7 +39,7 @@ def finding(code: str, first: int = 1, last: int = 1) -> Finding:
 )
 def test_codes_of_a_comment(comment: str, expected: tuple[str, ...]) -> None:
     """A list of codes, or nothing for all."""
-    assert Suppressions.read(f"x  {comment}").rows == {1: Silence(expected)}
+    assert Suppressions.read(f"x  {comment}").rows == {1: expected}
 
 
 @pytest.mark.parametrize("comment", ["# no qa", "noqa", "# noqable", "# NO-QA"])
@@ -61,7 +61,7 @@ def test_flake8_reads_the_same_codes(tail: str) -> None:
     theirs = FLAKE8.search(f"x {tail}")
     if theirs is None or re.match(r"\w", tail[theirs.end() - 2 :]):
         return
-    ours = Suppressions.read(f"x {tail}").rows[1].prefixes
+    ours = Suppressions.read(f"x {tail}").rows[1]
     assert ours == tuple(code.upper() for code in re.split(r"[,\s]+", theirs["codes"] or "") if code)
 
 

@@ -16,7 +16,9 @@ from typing import Any
 
 import torch
 
-from gradlint.shapes.infer import Result, has_rule, module_result, result
+from gradlint.shapes.infer import result, rule_of
+from gradlint.shapes.module import module_result
+from gradlint.shapes.operand import Result
 from tests.torch_agrees.shape_agreement import Forgetter, contradiction, is_exact
 from tests.torch_agrees.shape_samples import (
     MODULE_CLASSES,
@@ -74,7 +76,7 @@ def _judge_all(tally: Tally, samples: int, drawn: int, seed: int, turns: int) ->
 
 
 def _judge_call(tally: Tally, call: Any, turns: int) -> None:
-    if has_rule(call.name):
+    if rule_of(call.name) is not None:
         tally.judge(call.name, partial(result, call.name), call.args, call.output, turns)
     else:
         tally.ruleless[call.name] += 1

@@ -10,7 +10,7 @@ import torch
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Sym, covers
-from gradlint.shapes.infer import NOTHING, UNKNOWN, Operand, Result, Several
+from gradlint.shapes.operand import NOTHING, UNKNOWN, Operand, Result, Several
 from tests.torch_agrees.torch_calls import type_name
 
 Value = Any

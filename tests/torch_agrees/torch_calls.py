@@ -12,7 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 
 from gradlint.facts import Param, Signature
-from gradlint.shapes.infer import Operand
+from gradlint.shapes.operand import Operand
 
 Value = Any
 """Whatever torch takes and gives."""

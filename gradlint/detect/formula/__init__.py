@@ -6,13 +6,13 @@ Each judge is asked about the operations that it is registered for.
 from __future__ import annotations
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.formula import activation, loss_broadcast, masked_nan, root_at_zero, spelling
-from gradlint.detect.formula.register import JUDGES
+from gradlint.detect.formula import losses, masked_nan, root_at_zero, spelling
+from gradlint.detect.formula.terms import JUDGES
 from gradlint.domain.announcement import Operated
 from gradlint.domain.state import State
 from gradlint.facts.aliases import canonical
 
-FAMILIES = (activation, masked_nan, loss_broadcast, root_at_zero, spelling)
+FAMILIES = (masked_nan, losses, root_at_zero, spelling)
 """Each registers its judges."""
 
 

@@ -10,8 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import op_of, operand, pair, term
+from gradlint.detect.formula.terms import judges, op_of, operand, pair, term
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
@@ -40,25 +39,18 @@ def _where(state: State, it: Operated) -> Iterator[MaskedSingularity]:
             yield from _hidden(state, it, branch, condition, taken, "where")
 
 
-@judges("masked_fill")
-def _masked_fill(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_fill(mask, value): the mask names what is excluded"""
-    yield from _masked(state, it, "mask", False, "masked_fill")
+_MASKED: dict[str, tuple[str, bool, Selection]] = {
+    "masked_fill": ("mask", False, "masked_fill"),
+    "masked_select": ("mask", True, "masked_select"),
+    "index": ("indices", True, "subscript"),
+}
+"""Where each names its mask, whether that is of what is taken, and what the program writes."""
 
 
-@judges("masked_select")
-def _masked_select(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_select(mask)"""
-    yield from _masked(state, it, "mask", True, "masked_select")
-
-
-@judges("index")
-def _index(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x[mask]"""
-    yield from _masked(state, it, "indices", True, "subscript")
-
-
-def _masked(state: State, it: Operated, name: str, taken: bool, by: Selection) -> Iterator[MaskedSingularity]:
+@judges(*_MASKED)
+def _masked(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_fill(mask, value), x.masked_select(mask), x[mask]"""
+    name, taken, by = _MASKED[canonical(it.op)]
     values, mask = term(it, "input", "self"), term(it, name)
     if values is not None and mask is not None:
         yield from _hidden(state, it, values, mask, taken, by)
@@ -116,14 +108,7 @@ def _against(subject: Term, kept: str, bound: float) -> Excluded:
 
 
 _BELOW_ZERO = -5e-324
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "lt": operator.lt,
-    "le": operator.le,
-    "ne": operator.ne,
-    "eq": operator.eq,
-}
+_COMPARE: dict[str, Callable[[float, float], bool]] = {name: getattr(operator, name) for name in traits.NEGATED}
 
 
 def _hidden(
@@ -200,7 +185,7 @@ def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:
 
 
 def _is_singular_power(exponent: object, without: Excluded) -> bool:
-    """Powers below one have an infinite slope at zero, and broken ones are NaN below it."""
+    """Return whether a power is singular: one below 1 has an infinite slope at zero, a broken one is NaN below it."""
     if not isinstance(exponent, (int, float)) or isinstance(exponent, bool):
         return False
     broken = exponent != int(exponent)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import is_number, op_of, operand, pair, term, unwrapped
+from gradlint.detect.formula.terms import is_number, judges, op_of, operand, pair, term, unwrapped
 from gradlint.detect.formula.value_range import is_bounded
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import Stable, UnstableFormula

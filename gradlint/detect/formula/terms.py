@@ -1,4 +1,4 @@
-"""Formulas: a value read back as the operations that it was computed by.
+"""Formulas: a value read back as the operations that it was computed by, and who judges them.
 
 An operation has one name there, however it is called (`gradlint.facts.aliases`). A formula ends at what is not an
 operation with known operands.
@@ -6,8 +6,13 @@ operation with known operands.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
 from gradlint.domain.announcement import Operated
+from gradlint.domain.event import Fault
 from gradlint.domain.graph import Node, Term
+from gradlint.domain.state import State
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ELEMENTS
 
@@ -58,3 +63,20 @@ LONGEST = 32
 def op_of(found: object) -> str:
     """Return the canonical name of the operation that a term is the result of; empty for what is no term."""
     return canonical(found.node.op) if isinstance(found, Term) else ""
+
+
+Judge: TypeAlias = "Callable[[State, Operated], Iterator[Fault]]"
+
+JUDGES: dict[str, list[Judge]] = {}
+"""Judges by the canonical name of the operation."""
+
+
+def judges(*names: str) -> Callable[[Judge], Judge]:
+    """Register a function as a judge of the named operations."""
+
+    def register(function: Judge) -> Judge:
+        for name in names:
+            JUDGES.setdefault(name, []).append(function)
+        return function
+
+    return register

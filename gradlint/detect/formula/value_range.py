@@ -43,9 +43,7 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
 
 
 def _is_guard(found: Term) -> bool:
-    """Return whether a selection puts small numbers in the place of others: `x.masked_fill(x > 18, 0)`; -inf is no
-    guard.
-    """
+    """Return whether a selection puts small numbers for others: `x.masked_fill(x > 18, 0)`; -inf is no guard."""
     filled = operand(found.node, "value", "other")
     if isinstance(filled, Term):
         return op_of(filled) in _CONSTANT
@@ -56,7 +54,7 @@ _CONSTANT = traits.ZEROS | traits.ONES | traits.FILLED | {"tensor"}
 
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
-    """x - max(x) is at most 0; a difference of bounded terms is bounded."""
+    """Return whether a difference is bounded: x - max(x) is at most 0, and so is what bounded terms differ by."""
     if isinstance(right, Term) and _is_peak(right):
         return True
     small = not isinstance(left, Term) or is_bounded(left, depth - 1)
@@ -66,7 +64,7 @@ def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
 
 
 def _is_scaled_bounded(left: object, right: object, depth: int) -> bool:
-    """Return a product with numbers; a negative number turns what is never negative into what is never positive."""
+    """Return whether a product is bounded; a negative number makes what is never negative never positive."""
     terms = [one for one in (left, right) if isinstance(one, Term)]
     numbers = [one for one in (left, right) if not isinstance(one, Term)]
     if len(terms) == 1 and numbers:

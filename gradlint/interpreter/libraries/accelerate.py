@@ -1,14 +1,11 @@
 """Accelerate and Fabric: what they prepare is given back, wrapped, and their `backward` is that of the loss.
 
-Read in accelerate 1.15 and executed with one process: `backward` divides the loss by the number of turns that are
-accumulated and calls `loss.backward`; a prepared optimizer skips `step` and `zero_grad` in between; `gather` gives
+Read in accelerate 1.15 and executed with one process: `backward` divides the loss by the number of iterations that
+are accumulated and calls `loss.backward`; a prepared optimizer skips `step` and `zero_grad` in between; `gather` gives
 back what it is given, and without a graph where there are several processes.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import TypeAlias
 
 import libcst as cst
 
@@ -21,8 +18,6 @@ from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor
-
-Method: TypeAlias = "Callable[[Machine, State, Args, cst.CSTNode], Value]"
 
 
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -45,15 +40,6 @@ def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
         return None
     keywords = {name: value for name, value in args.keywords.items() if name not in ("loss", "tensor", "model")}
     return tensor_backward(machine, state, loss, Args((None, *args.positional[1:]), keywords, args.open), node)
-
-
-def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """accumulate(model), no_sync(model): what is inside runs as it stands."""
-    return Context("other")
-
-
-def _autocast(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Context("autocast", syntax=node)
 
 
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -82,40 +68,45 @@ def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     return Unknown(syntax=node)
 
 
-_BOTH: dict[str, Method] = {
+def _inside(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """accumulate(model), no_sync(model): what is inside runs as it stands."""
+    return Context("other")
+
+
+_BOTH: dict[str, Native] = {
     "backward": _backward,
-    "autocast": _autocast,
+    "autocast": lambda machine, state, args, node: Context("autocast", syntax=node),
     **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training", "launch"), _nothing),
 }
 
-_ACCELERATOR: dict[str, Method] = {
+_ACCELERATOR: dict[str, Native] = {
     **_BOTH,
     "prepare": _given_back,
     **dict.fromkeys((f"prepare_{name}" for name in ("model", "optimizer", "data_loader", "scheduler")), _itself),
     "unwrap_model": _itself,
-    "accumulate": _context,
-    "no_sync": _context,
+    "accumulate": _inside,
+    "no_sync": _inside,
     "clip_grad_norm_": _clip,
     "clip_grad_value_": _clip,
     **dict.fromkeys(("gather", "gather_for_metrics", "reduce", "pad_across_processes"), _gathered),
 }
 
-_FABRIC: dict[str, Method] = {
+_FABRIC: dict[str, Native] = {
     **_BOTH,
     "setup": _given_back,
     "setup_module": _itself,
     "setup_optimizers": _given_back,
     "setup_dataloaders": _given_back,
     "to_device": _itself,
-    "no_backward_sync": _context,
-    "init_module": _context,
-    "rank_zero_first": _context,
+    "no_backward_sync": _inside,
+    "init_module": _inside,
+    "rank_zero_first": _inside,
     "clip_gradients": _clip_module,
     **dict.fromkeys(("log_dict", "call"), _nothing),
     **dict.fromkeys(("all_gather", "all_reduce", "broadcast"), _gathered),
 }
 
-ENGINES: dict[str, dict[str, Method]] = {
+ENGINES: dict[str, dict[str, Native]] = {
     "accelerate.Accelerator": _ACCELERATOR,
     "accelerate.accelerator.Accelerator": _ACCELERATOR,
     **dict.fromkeys(
@@ -144,7 +135,7 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(record: Instance, name: str) -> Method | None:
+def engine_method(record: Instance, name: str) -> Native | None:
     """Return a known method of an engine."""
     return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
 

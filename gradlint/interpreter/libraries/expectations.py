@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Context, Value
+from gradlint.domain.value import Args, Context, Unknown, Value
 from gradlint.interpreter.machine import Machine
 
 RAISING = frozenset({"assertRaises", "assertRaisesRegex", "assertRaisesRegexp"})
@@ -13,13 +13,13 @@ WARNING = frozenset({"assertWarns", "assertWarnsRegex", "assertWarnsOnceRegex", 
 
 
 def expected_failure(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """Return the error, a callable and its arguments; without a callable it is a context.
+    """Call what is given after the error with its arguments; return a context where there is no callable.
 
     What the callable does before it fails is not followed further: the test goes on with what it had.
     """
     first = 2 if name in _WITH_PATTERN else 1
     if name in WARNING:
-        return Context("warned") if len(args.positional) <= first else machine.unknown()
+        return Context("warned") if len(args.positional) <= first else Unknown()
     if len(args.positional) <= first:
         return Context("expecting")
     return _call_expecting(machine, state, args._replace(positional=args.positional[first:]), node)
@@ -47,11 +47,6 @@ def raises(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     return expected_failure(machine, state, "raises", args, node)
 
 
-def warns(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """pytest.warns(category), warnings.catch_warnings(record=True): the program looks at the warnings."""
-    return Context("warned")
-
-
 def catch_warnings(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """warnings.catch_warnings(record=False): only one that records looks at what it catches."""
-    return Context("warned") if args.get(0, "record", False) is True else machine.unknown()
+    return Context("warned") if args.get(0, "record", False) is True else Unknown()

@@ -18,12 +18,13 @@ from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
-_MAKERS = re.compile(
+NETWORKS = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
     r"|torchvision\.models\.get_model$"
     r"|timm\.create_model$|timm\.models\.create_model$"
     r"|transformers\.(?!TF|Flax)\w*(?:Model|For[A-Z]\w+|LMHeadModel)(?:\.from_pretrained|\.from_config)?$"
 )
+"""The calls of libraries that give a network."""
 
 _PARTS = frozenset(
     [
@@ -32,11 +33,6 @@ _PARTS = frozenset(
     ]
 )
 """Names that are modules in every network that has them."""
-
-
-def makes_network(path: str) -> bool:
-    """Return whether a call of a library gives a network."""
-    return _MAKERS.match(path) is not None
 
 
 def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
@@ -48,20 +44,14 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
     )
 
 
-def is_foreign(record: Instance) -> bool:
-    """Return whether a module is one of another library."""
-    return record.module.foreign
-
-
 def leaf_of(record: Instance) -> Value:
     """Return the leaf that stands for all parameters of such a network: its first attribute."""
     return next(iter(record.attrs.values()))
 
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
-    """Return a part of such a network, where its name tells that it is a module; the same at each look."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    """Return a part of such a network, where its name says that it is a module; the same at each look."""
+    record = state.at(ref, Instance)
     whole = leaf_of(record)
     if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):
         return None
@@ -88,7 +78,7 @@ def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst
     tracked: Tri = True if any(edge.flows for edge in edges) else None
     if state.grad is None:
         tracked = None
-    # All outputs have the same trunk, which keeps what a backward frees.
+    # All outputs have the same trunk, which keeps what a backward releases.
     made = Node("call", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     return Unknown(None, made, None, node)
 

@@ -17,7 +17,7 @@ Sizes: TypeAlias = "tuple[int | None, ...] | None"
 
 _NUMBERS = (bool, int, float, complex)
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
-_MEETING = _ARITHMETIC | {"//", "%", "<", "<=", ">", ">=", "==", "!="}
+_BROADCASTING = _ARITHMETIC | {"//", "%", "<", "<=", ">", ">=", "==", "!="}
 
 NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
 
@@ -28,14 +28,14 @@ def is_number(value: Value) -> bool:
 
 
 def joint_kind(left: Value, right: Value) -> str | None:
-    """An array beside an array or a number gives an array; not beside something unknown."""
+    """Return the kind of a result: an array beside an array or a number gives one; not beside something unknown."""
     arrays = [isinstance(value, Unknown) and value.kind == "array" for value in (left, right)]
     certain = all(is_array or is_number(value) for is_array, value in zip(arrays, (left, right), strict=True))
     return "array" if any(arrays) and certain else None
 
 
 def arithmetic(op: str, left: Value, right: Value) -> tuple[Sizes, str | None] | None:
-    """Sizes and type of an operator on arrays and numbers; None where nothing is known of them.
+    """Return sizes and type of an operator on arrays and numbers; None where nothing is known of them.
 
     Arrays of one floating type keep it, also beside numbers; arrays broadcast as tensors do.
     """
@@ -43,7 +43,7 @@ def arithmetic(op: str, left: Value, right: Value) -> tuple[Sizes, str | None] |
     dtypes = {dtype_of(array) for array in arrays}
     (dtype,) = dtypes if len(dtypes) == 1 else (None,)
     kept = dtype if op in _ARITHMETIC and dtype in ("float32", "float64") else None
-    sizes = _met([_shape(array) for array in arrays]) if op in _MEETING else None
+    sizes = _broadcast([_shape(array) for array in arrays]) if op in _BROADCASTING else None
     return None if sizes is None and kept is None else (sizes, kept)
 
 
@@ -58,13 +58,13 @@ def _shape(array: Unknown) -> Shape:
     return tuple([size if isinstance(size, (int, Sym)) else Sym() for size in sizes]) if type(sizes) is tuple else None
 
 
-def _met(shapes: list[Shape]) -> Sizes:
-    met = broadcast_all(shapes)
-    return None if met is None else tuple([size if isinstance(size, int) else None for size in met])
+def _broadcast(shapes: list[Shape]) -> Sizes:
+    sizes = broadcast_all(shapes)
+    return None if sizes is None else tuple([size if isinstance(size, int) else None for size in sizes])
 
 
 def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Value:
-    """Return a method of a numpy array: an array again, computed from the first."""
+    """Call a method of a numpy array: it gives an array again, computed from the first."""
     if name == "item":
         return Unknown("number", array.origin, None, node)
     if array.key is None or array.key[0] != "array" or name not in ("astype", "copy"):

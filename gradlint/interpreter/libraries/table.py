@@ -20,7 +20,8 @@ from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
-from gradlint.shapes.infer import Operand, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.operand import Operand
 
 
 def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool:
@@ -97,22 +98,8 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 
 
-def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
-def _picked(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Something out of what was given."""
-    return unknown_call(machine, state, args.values(), node)
-
-
-def _deepcopy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph behind it is refused."""
-    value = args.get(0, "x")
-    return _copied(machine, state, value, node, {})
-
-
 def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
+    """copy.deepcopy: graph leaves and what holds them; a tensor with a graph is refused."""
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         return _copied_tensor(machine, state, tensor, node, memo)
@@ -130,17 +117,14 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
     elif isinstance(record, Mapping):
         pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
-    elif isinstance(record, Instance) and not _copies_itself(state, record):
+    elif isinstance(record, Instance) and not any(find_in_class(state, record.cls, name) for name in _COPYING):
         copied = record.mapped(lambda item: _copied(machine, state, item, node, memo))
         state.put(fresh.id, copied._replace(syntax=node))
     return fresh
 
 
-def _copies_itself(state: State, record: Instance) -> bool:
-    """Return whether a class says itself how its objects are copied."""
-    return any(
-        find_in_class(state, record.cls, name) is not None for name in ("__deepcopy__", "__getstate__", "__reduce__")
-    )
+_COPYING = ("__deepcopy__", "__getstate__", "__reduce__")
+"""A class that defines one of these says itself how its objects are copied."""
 
 
 def _copied_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, memo: dict[int, Ref]) -> Ref:
@@ -200,10 +184,13 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
-    "random.*": _number,
-    **{f"random.{name}": _picked for name in ("choice", "choices", "sample", "Random", "SystemRandom")},
-    "time.*": _number,
-    "copy.deepcopy": _deepcopy,
+    "random.*": lambda *_: Unknown("number"),
+    **dict.fromkeys(
+        (f"random.{name}" for name in ("choice", "choices", "sample", "Random", "SystemRandom")),
+        lambda machine, state, args, node: unknown_call(machine, state, args.values(), node),
+    ),
+    "time.*": lambda *_: Unknown("number"),
+    "copy.deepcopy": lambda machine, state, args, node: _copied(machine, state, args.get(0, "x"), node, {}),
     "copy.copy": _copy,
     "dataclasses.field": field,
     **MAKERS,

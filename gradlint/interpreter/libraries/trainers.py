@@ -6,36 +6,21 @@ Each zeroes, backpropagates what comes back, and steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TypeAlias
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Args,
-    Bound,
-    Class,
-    External,
-    Function,
-    Instance,
-    Kept,
-    Mapping,
-    Ref,
-    Sequence,
-    Unknown,
-    Value,
-)
-from gradlint.interpreter.machine import Machine
+from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world.placeholders import supposed_arguments
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_lightning(state: State, record: Instance) -> bool:
@@ -54,49 +39,38 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 def _optimizers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.optimizers(): what `configure_optimizers` has made, one by itself and several in a list; made once."""
-    record = state[ref]
-    assert isinstance(record, Instance)
-    if not isinstance(record.inner, Kept):
+    record = state.at(ref, Instance)
+    if not isinstance(record.inner, values.Kept):
         configure = find_in_class(state, record.cls, "configure_optimizers") if isinstance(record.cls, Ref) else None
         if not isinstance(configure, Function):
-            return machine.unknown()
-        made = _told(state, machine.call(state, Bound(ref, configure), Args(), node))
-        record = state[ref]
-        assert isinstance(record, Instance)
-        state.put(ref.id, record._replace(inner=Kept(made)))
+            return Unknown()
+        made = _listed(state, machine.call(state, Bound(ref, configure), Args(), node))
+        record = state.at(ref, Instance)
+        state.put(ref.id, record._replace(inner=values.Kept(made)))
         return made
     return record.inner.value
 
 
-def _told(state: State, value: Value) -> Value:
+def _listed(state: State, value: Value) -> Value:
     """Return the optimizers that `configure_optimizers` returns: one or several, beside schedulers or in a dict."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    items = (
-        value if type(value) is tuple else record.items if isinstance(record, Sequence) and not record.open else None
-    )
+    items = known_items(state, value)
     if isinstance(record, Mapping):
         return record.items.get("optimizer", Unknown())
-    if not isinstance(items, tuple):
+    if items is None:
         return value
     inner = [state.heap.get(one.id) if isinstance(one, Ref) else one for one in items]
     if items and isinstance(inner[0], Sequence):
-        return _told(state, items[0])
-    told = tuple(_told(state, one) for one in items)
-    return told[0] if len(told) == 1 else told
-
-
-def _logged(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """log and its like keep numbers: Lightning detaches what it is given."""
-    return None
+        return _listed(state, items[0])
+    several = tuple(_listed(state, one) for one in items)
+    return several[0] if len(several) == 1 else several
 
 
 METHODS: dict[str, Method] = {
     "manual_backward": _manual_backward,
     "optimizers": _optimizers,
-    "log": _logged,
-    "log_dict": _logged,
-    "print": _logged,
-    "save_hyperparameters": _logged,
+    # These keep numbers: Lightning detaches what it is given.
+    **dict.fromkeys(("log", "log_dict", "print", "save_hyperparameters"), lambda *_: None),
 }
 """Methods that Lightning gives its modules, beside those of torch."""
 
@@ -119,7 +93,7 @@ def run_method(machine: Machine, state: State, function: Function, args: Args) -
 
 
 def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:
-    """Behind a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
+    """Do what follows a `training_step`: the framework backpropagates the loss, unless the module optimizes by hand."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
         return
@@ -144,7 +118,7 @@ def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bo
     """Return whether a method is `compute_loss(self, model, inputs, ...)` of a trainer of the transformers library."""
     record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
     cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
-    if function.code.name != "compute_loss" or not isinstance(cls, Class):
+    if function.code.name != "compute_loss" or not isinstance(cls, values.Class):
         return False
     return any(isinstance(base, External) and _TRAINER.match(base.path) for base in cls.order)
 
@@ -163,9 +137,9 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
 
 def _is_automatic(state: State, record: Instance) -> bool:
     """Return whether the module leaves the optimization to the framework; a property may say that it does not."""
-    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], Class)
-    told = record.attrs.get("automatic_optimization", True)
-    return told is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
+    own = isinstance(record.cls, Ref) and isinstance(state[record.cls], values.Class)
+    stated = record.attrs.get("automatic_optimization", True)
+    return stated is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
 
 
 def _loss(state: State, returned: Value) -> Value:

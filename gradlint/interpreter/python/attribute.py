@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -18,7 +19,6 @@ from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attr
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 
@@ -35,7 +35,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.NoGradient):
         if not name.startswith("__") and obj.since >= 0:
             absent_gradient(machine, obj, node)
-        return machine.unknown("raised")
+        return Unknown("raised")
     if isinstance(obj, External):
         if name in _OF_TYPES and (known := _OF_TYPES[name](dtypes.named(obj.path.removeprefix("torch.")))) is not None:
             return known
@@ -47,14 +47,14 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.File):
         return machine.imported(state, values.Imported(obj.path, name))
     if isinstance(obj, values.Super):
-        return _of_super(machine, state, obj, name)
+        return _of_super(state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
     if isinstance(obj, (values.Function, Bound, values.Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
         machine.emit(FunctionWithoutApply(node, "without-ctx", name))
-        return machine.unknown("raised")
+        return Unknown("raised")
     return Bound(obj, name)
 
 
@@ -85,7 +85,7 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
         return record.name if name == "__name__" else machine.symbol("attr", obj, name)
     if isinstance(record, (Sequence, Mapping)):
         return Bound(obj, name)
-    return machine.unknown()
+    return Unknown()
 
 
 def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
@@ -96,7 +96,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         escape(machine, state, (obj,), node)
-        return machine.unknown()
+        return Unknown()
     if name in ("__delattr__", "__setattr__"):
         return values.Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
     if name == "__class__":
@@ -150,7 +150,7 @@ def _descriptor(value: Value, cls: Ref) -> Value:
     return value
 
 
-def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> Value:
+def _of_super(state: State, obj: values.Super, name: str) -> Value:
     receiver = obj.receiver
     if isinstance(receiver, Ref):
         record = state[receiver]
@@ -161,7 +161,7 @@ def _of_super(machine: Machine, state: State, obj: values.Super, name: str) -> V
         if value is not None:
             return value
         return Bound(receiver, f"super.{name}")
-    return machine.unknown()
+    return Unknown()
 
 
 def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: cst.CSTNode) -> Value:
@@ -219,8 +219,7 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     elif isinstance(record, Instance):
         if is_ctx(record):
             remember(state, obj, name, node)
-            record = state[obj]
-            assert isinstance(record, Instance)
+            record = state.at(obj, Instance)
         if isinstance(record.cls, Ref):
             setter = find_in_class(state, record.cls, name)
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
@@ -242,7 +241,7 @@ def delete_attribute(state: State, obj: Value, name: Value) -> None:
 
 
 def loosen(state: State, obj: Ref, record: Instance) -> None:
-    """What is registered in a module may change unseen from here on."""
+    """Note that what is registered in a module may change unseen from here on."""
     state.put(obj.id, record._replace(open=True, module=record.module._replace(loose=True)))
 
 

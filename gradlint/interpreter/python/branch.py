@@ -5,28 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import EllipsisType
 
+from gradlint.domain import value as values
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import (
-    Bound,
-    Class,
-    Context,
-    External,
-    File,
-    Function,
-    Imported,
-    Instance,
-    Mapping,
-    NoGradient,
-    Partial,
-    Ref,
-    Sequence,
-    Super,
-    Suspended,
-    Unknown,
-    Value,
-    assert_never,
-)
+from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Exit, Machine, simple, splitting
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.torch.transform.levels import refuses_test
@@ -46,15 +28,19 @@ def truth(state: State, value: Value) -> bool | None:
         if isinstance(record, Instance):
             return None if _sized(state, record) else True
         return True if isinstance(record, Class) else None
-    if isinstance(value, NoGradient):
+    if isinstance(value, values.NoGradient):
         return False
     if isinstance(value, (External, Function, Bound)):
         return True
-    if isinstance(value, (Sym, Imported, File, Partial, Super, Context, Suspended, slice, EllipsisType)):
+    if isinstance(
+        value, (values.Imported, values.File, values.Partial, values.Super, values.Context, values.Suspended)
+    ):
+        return None
+    if isinstance(value, (Sym, slice, EllipsisType)):
         return None
     if value is None or isinstance(value, (tuple, bool, int, float, complex, str, bytes)):
         return bool(value)
-    return assert_never(value)
+    return values.assert_never(value)
 
 
 def _sized(state: State, record: Instance) -> bool:

@@ -10,13 +10,15 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
-from gradlint.domain.value import Args, Function, Instance, Ref, Sequence, Suspended, Unknown, Value
+from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import invalidate_attributes, unknown_call
+from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
-from gradlint.interpreter.python.annotations import parameter
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.source.core import Return
+from gradlint.interpreter.reachable import sequence_at
+from gradlint.interpreter.torch.tensor import unknown_tensor
+from gradlint.source.core import Param, Return
 
 
 def invoke(
@@ -62,10 +64,10 @@ def run_body(
     machine.exits[first_exit:] = raised
     machine.stack.pop()
     collects = consumer is None and code.is_generator
-    results = [_leave(machine, collects, end, value, former, restore, site) for end, value in outcomes]
+    results = [_leave(collects, end, value, former, restore, site) for end, value in outcomes]
     for exit in raised:
         if exit.kind == "raise":
-            _leave(machine, False, exit.state, None, former, restore, site)
+            _leave(False, exit.state, None, former, restore, site)
     return results
 
 
@@ -111,7 +113,7 @@ def _unfollowed(
 
 
 def _leave(
-    machine: Machine, generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
+    generator: bool, state: State, value: Value, former: int, restore: list[GradMode], site: Site
 ) -> tuple[State, Value]:
     if generator:
         value = state.frames[state.frame].yields or state.new(Sequence((Unknown(),), "iterator", True))
@@ -133,10 +135,10 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
     for param in function.code.params:
         name = param.name
         if param.kind == "*":
-            names[name] = tuple(positional) if not args.open else machine.unknown()
+            names[name] = tuple(positional) if not args.open else Unknown()
             positional = []
         elif param.kind == "**":
-            names[name] = machine.program.new_mapping(state, keywords, args.open)
+            names[name] = state.new(Mapping(dict(keywords.items()), args.open))
         elif positional and not param.keyword_only:
             names[name] = positional.pop(0)
         elif name in keywords:
@@ -182,7 +184,7 @@ def settle(
         state.dirty, state.dirty_frames = region.dirty, region.frames
         for given in receiver:
             invalidate_attributes(state, given)  # An object whose constructor raises is not half made.
-        return machine.unknown()
+        return Unknown()
     if len(states) > 1:
         machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
@@ -195,7 +197,7 @@ def settle(
 
 
 def _detach_exits(machine: Machine, region: Region, state: State) -> None:
-    """Ways out that the state itself took keep what it is now; the state goes on as something else."""
+    """Keep what the state is now for the ways out that it took itself; it goes on as something else."""
     for index in range(region.first_exit, len(machine.exits)):
         exit = machine.exits[index]
         if exit.state is state:
@@ -215,14 +217,56 @@ def exhaust(machine: Machine, state: State, ref: Ref) -> Sequence:
     state.put(ref.id, Sequence((), "generator", False, 0))
     begun = generator.function, generator.args, generator.node
     value = settle(machine, state, lambda: run_body(machine, state, *begun))
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record if isinstance(record, Sequence) else Sequence((), open=True)
+    return sequence_at(state, value) or Sequence((), open=True)
 
 
 def run_return(machine: Machine, states: list[State], instr: Return) -> list[State]:
     """return value"""
     machine.exits.extend(Exit("return", state, machine.read(state, instr.value)) for state in states)
     return []
+
+
+# Parameters that no argument is known for: what annotation and default say of them.
+
+_KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
+_TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable"})
+
+
+def _annotated(machine: Machine, state: State, param: Param) -> Value:
+    """Return a value as the annotation describes it; None where it says nothing that we read."""
+    annotation = param.annotation
+    if annotation is None:
+        return None
+    if isinstance(annotation, cst.Name) and annotation.value in _KINDS:
+        return Unknown(_KINDS[annotation.value], syntax=param.node)
+    path = _path(machine, state, annotation)
+    if path in _TENSORS:
+        return unknown_tensor(state, param.node)
+    if path == "torch.nn.Module":
+        return state.new(Instance(External("torch.nn.Module"), {}, {}, True, param.node))
+    return new_engine(state, path, param.node) if path in ENGINES else None
+
+
+def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | None:
+    if isinstance(node, cst.Name):
+        value = machine.read(state, node.value)
+        return value.path if isinstance(value, External) else None
+    if isinstance(node, cst.Attribute):
+        base = _path(machine, state, node.value)
+        return None if base is None else machine.program.external(f"{base}.{node.attr.value}").path
+    return None
+
+
+def parameter(machine: Machine, state: State, function: Function, param: Param) -> Value:
+    """Return a parameter that no argument is known for: what annotation and default say of it."""
+    value = _annotated(machine, state, param)
+    if value is not None:
+        return value
+    default = dict(function.defaults).get(param.name)
+    return Unknown(_OF_DEFAULT.get(type(default)), syntax=param.node)
+
+
+_OF_DEFAULT = {bool: "bool", int: "number", float: "number", str: "str"}
 
 
 splitting(Return, run_return)

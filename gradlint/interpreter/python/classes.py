@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.state import Frame, State, fresh_address
-from gradlint.domain.value import Bound, Class, External, Function, Instance, Ref, Value
+from gradlint.domain.value import Args, Bound, Class, External, Function, Instance, Ref, Unknown, Value
 from gradlint.facts.names import MODULE, names_of
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, simple, splitting
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.source.core import MakeClass, MakeFunction
 
 
@@ -108,7 +111,8 @@ def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
     """def, lambda"""
     defaults = tuple((name, machine.read(state, operand)) for name, operand in instr.defaults.items())
     function = Function(instr.code, machine.program.closure(state), defaults, machine.program.module_of(state))
-    machine.program.defined(function)
+    if function.module == machine.program.home:
+        machine.program.functions.append(function)
     state.set(instr.dest, function)
 
 
@@ -131,10 +135,58 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}
             end.put(ref.id, record._replace(attrs={**attrs, **methods}))
             end.set(instr.dest, ref)
-            machine.program.defined_class(ref, record.module)
+            if module == machine.program.home:
+                machine.program.classes.append(ref)
             after.append(end)
     return after
 
 
 simple(MakeFunction, make_function)
 splitting(MakeClass, make_class)
+
+
+MAKER = "collections.<named>"
+"""What the class is called by: with its fields first, and what they are to hold."""
+
+NAMED = External("collections.<named tuple>")
+
+
+def new_class(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """namedtuple(name, fields): further arguments give defaults, which are not followed."""
+    fields = _names(state, args.get(1, "field_names"))
+    if not fields or args.open or len(args.positional) + len(args.keywords) != 2:
+        return Unknown()
+    return values.Partial(External(MAKER), (fields,), ())
+
+
+def _names(state: State, value: Value) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return tuple(value.replace(",", " ").split())
+    record = sequence_at(state, value)
+    return tuple(item for item in (record.items if record else ()) if isinstance(item, str))
+
+
+def new_tuple(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Return one tuple, with a value for each field."""
+    fields, *values = args.positional
+    assert type(fields) is tuple
+    named = [name for name in fields if isinstance(name, str)]
+    given = {**dict(zip(named, values, strict=False)), **args.keywords}
+    if args.open or len(values) > len(named) or set(given) != set(named):
+        return unknown_call(machine, state, args.values(), node)
+    return state.new(Instance(NAMED, {name: given[name] for name in named}, {}, False, node))
+
+
+def items_in_order(state: State, record: Instance) -> tuple[Value, ...] | None:
+    """Return the items of such a tuple, or of an object of a class that is one; None for any other object."""
+    if record.cls == NAMED:
+        return tuple(record.attrs.values())
+    cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None
+    if not isinstance(cls, Class) or _BASE not in cls.order:
+        return None
+    names = annotated_names(cls)
+    # A field with a default may be missing among the attributes.
+    return tuple(record.attrs[name] for name in names) if record.attrs.keys() == set(names) else None
+
+
+_BASE = External("typing.NamedTuple")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from typing import Any
 
 import libcst as cst
 
 from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key
@@ -19,11 +19,11 @@ from gradlint.interpreter.python.literals import is_key
 def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
     """container[index]"""
     if type(obj) is tuple or isinstance(obj, str):
-        return _from_items(machine, state, obj, tuple(obj), False, index, node)
+        return _from_items(machine, state, obj, Sequence(tuple(obj)), index, node)
     assert isinstance(obj, Ref)
     record = state[obj]
     if isinstance(record, Sequence):
-        return _from_items(machine, state, obj, record.items, record.open, index, node, record.kind)
+        return _from_items(machine, state, obj, record, index, node)
     assert isinstance(record, Mapping)
     if is_key(index) and index in record.items:
         return record.items[index]
@@ -35,37 +35,29 @@ def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst
     return machine.symbol("item", obj, index if is_key(index) or isinstance(index, Unknown) else id(index))
 
 
-def _from_items(
-    machine: Machine,
-    state: State,
-    obj: Value,
-    items: tuple[Value, ...],
-    is_open: bool,
-    index: Value,
-    node: cst.CSTNode,
-    kind: str = "list",
-) -> Value:
+def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, index: Value, node: cst.CSTNode) -> Value:
+    items = record.items
     place = place_of(index)
     if place is not None and -len(items) <= place < len(items):
         return items[place]
     if isinstance(index, int):
-        if not is_open or not items:
-            return machine.unknown()
+        if not record.open or not items:
+            return Unknown()
         return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         if index.step == 0:
-            return machine.unknown("raised")
-        if all(part is None or isinstance(part, int) for part in parts) and not is_open:
+            return Unknown("raised")
+        if all(part is None or isinstance(part, int) for part in parts) and not record.open:
             chosen = items[index]
-            return chosen if type(obj) is tuple else state.new(Sequence(chosen, kind))
-        return state.new(Sequence(items, kind, True))
+            return chosen if type(obj) is tuple else state.new(Sequence(chosen, record.kind))
+        return state.new(Sequence(items, record.kind, True))
     if items and isinstance(index, Unknown):
         first = items[0]
         if has_graph(state, first):
             return any_of(machine, state, items, node)
         return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
-    return machine.unknown()
+    return Unknown()
 
 
 def set_item(
@@ -91,29 +83,14 @@ def set_item(
             state.put(obj.id, record._replace(items=(*record.items, value), open=True))
 
 
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
-
-
 def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """container.name(args)"""
     method = (_SEQUENCE if isinstance(state[obj], Sequence) else _MAPPING).get(name)
-    return machine.unknown() if method is None else method(machine, state, obj, args, node)
-
-
-def _seq(state: State, obj: Ref) -> Sequence:
-    record = state[obj]
-    assert isinstance(record, Sequence)
-    return record
-
-
-def _map(state: State, obj: Ref) -> Mapping:
-    record = state[obj]
-    assert isinstance(record, Mapping)
-    return record
+    return Unknown() if method is None else method(machine, state, obj, args, node)
 
 
 def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
+    record = state.at(obj, Sequence)
     if args.positional:
         machine.announce(state, Stored(node, obj, args.positional[0]))
         items = record.items + args.positional[:1]
@@ -123,14 +100,17 @@ def _append(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
     return None
 
 
-def _append_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
-    state.put(obj.id, record._replace(items=args.positional[:1] + record.items))
-    return None
+def _reordered(change: Callable[[tuple[Value, ...], Args], tuple[Value, ...]]) -> Method:
+    def run(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = state.at(obj, Sequence)
+        state.put(obj.id, record._replace(items=change(record.items, args)))
+        return None
+
+    return run
 
 
 def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
+    record = state.at(obj, Sequence)
     at, value = args.get(0, "index"), args.get(1, "object")
     machine.announce(state, Stored(node, obj, value))
     if isinstance(at, int):
@@ -146,27 +126,23 @@ def _extend(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
     added = items_of(machine, state, args.get(0, "iterable"), node)
     for value in added.items:
         machine.announce(state, Stored(node, obj, value))
-    record = _seq(state, obj)
+    record = state.at(obj, Sequence)
     state.put(obj.id, record._replace(items=record.items + added.items, open=record.open or added.open))
     return None
 
 
 def _pop(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
+    record = state.at(obj, Sequence)
     at = args.get(0, "index", -1)
     if not record.items:
-        return machine.unknown()
+        return Unknown()
     if isinstance(at, int) and -len(record.items) <= at < len(record.items):
         items = list(record.items)
         value = items.pop(at)
         if not record.open:
             state.put(obj.id, record._replace(items=tuple(items)))
         return value
-    return machine.unknown()
-
-
-def _pop_left(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return _pop(machine, state, obj, Args((0,)), node)
+    return Unknown()
 
 
 def _clear(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -181,57 +157,47 @@ def _copy(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNod
     return copied
 
 
-def _reverse(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
-    state.put(obj.id, record._replace(items=record.items[::-1]))
-    return None
-
-
-def _forget_order(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return None
-
-
 def _remove(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
-    state.put(obj.id, Sequence((machine.unknown(),), record.kind, True))
+    record = state.at(obj, Sequence)
+    state.put(obj.id, Sequence((Unknown(),), record.kind, True))
     return None
 
 
 def _next(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _seq(state, obj)
+    record = state.at(obj, Sequence)
     if record.kind in ("iterator", "generator") and record.items:
         state.put(obj.id, record._replace(items=record.items[1:]))
-    return record.items[0] if record.items else machine.unknown()
+    return record.items[0] if record.items else Unknown()
 
 
 def _get(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record, key = _map(state, obj), args.get(0, "key")
+    record, key = state.at(obj, Mapping), args.get(0, "key")
     if is_key(key):
         if key in record.items:
             return record.items[key]
         if not record.open:
             return args.get(1, "default")
-    return machine.unknown()
+    return Unknown()
 
 
 def _set_default(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record, key = _map(state, obj), args.get(0, "key")
+    record, key = state.at(obj, Mapping), args.get(0, "key")
     if is_key(key) and key not in record.items:
         set_item(machine, state, obj, key, args.get(1, "default"))
     return get_item(machine, state, obj, key, node)
 
 
 def _dict_pop(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record, key = _map(state, obj), args.get(0, "key")
+    record, key = state.at(obj, Mapping), args.get(0, "key")
     if is_key(key) and key in record.items:
         items = {name: value for name, value in record.items.items() if name != key}
         state.put(obj.id, record._replace(items=items))
         return record.items[key]
-    return args.get(1, "default") if not record.open and is_key(key) else machine.unknown()
+    return args.get(1, "default") if not record.open and is_key(key) else Unknown()
 
 
 def _update(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _map(state, obj)
+    record = state.at(obj, Mapping)
     pairs = machine.program.pairs(state, args.positional[0]) if args.positional else {}
     items: dict[Any, Value] = {**record.items, **(pairs or {}), **args.keywords}
     state.put(obj.id, record._replace(items=items, open=record.open or pairs is None))
@@ -240,7 +206,7 @@ def _update(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 
 def _listing(part: Callable[[dict[Any, Value]], Iterable[Value]]) -> Method:
     def run(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
-        record = _map(state, obj)
+        record = state.at(obj, Mapping)
         return state.new(Sequence(tuple(part(record.items)), open=record.open))
 
     return run
@@ -256,16 +222,16 @@ _SEQUENCE: dict[str, Method] = {
     "__setitem__": _set_by_method,
     "append": _append,
     "add": _append,
-    "appendleft": _append_left,
+    "appendleft": _reordered(lambda items, args: args.positional[:1] + items),
     "insert": _insert,
     "extend": _extend,
     "update": _extend,
     "pop": _pop,
-    "popleft": _pop_left,
+    "popleft": lambda machine, state, obj, args, node: _pop(machine, state, obj, Args((0,)), node),
     "clear": _clear,
     "copy": _copy,
-    "reverse": _reverse,
-    "sort": _forget_order,
+    "reverse": _reordered(lambda items, args: items[::-1]),
+    "sort": _reordered(lambda items, args: items),
     "remove": _remove,
     "discard": _remove,
     "__next__": _next,

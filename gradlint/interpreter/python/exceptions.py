@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Value
+from gradlint.domain.value import External, Unknown, Value
 from gradlint.interpreter.machine import Exit, Machine, splitting_each
 from gradlint.source.core import Handler, Try
 
@@ -15,8 +17,10 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     region = machine.open(state)
     start = state.fork()
     first_exit = len(machine.exits)
-    expecting = _expects_torch(machine, state, instr.handlers)
-    guarding = _guards_names(machine, state, instr.handlers)
+    errors = list(_errors(machine, state, instr.handlers))
+    # The program knows that torch will refuse, and shows it; or guards names that another version of torch may lack.
+    expecting = any(isinstance(one, External) and one.path in _EXPECTED_ERRORS for one in errors)
+    guarding = any(not isinstance(one, External) or one.path in _NAME_ERRORS for one in errors)
     machine.expected += expecting
     machine.guarded += guarding
     live = machine.run(instr.body, [state])
@@ -28,7 +32,7 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     handled: list[State] = []
     if instr.handlers:
         for thrown in [*raised[:1], start]:
-            handled.extend(_handle(machine, thrown, instr.handlers, thrown is start))
+            handled.extend(_handle(machine, thrown, instr.handlers))
     else:
         machine.exits.extend(Exit("raise", other) for other in raised)
     after = _finally(machine, machine.join(live + handled), instr, first_exit)
@@ -36,14 +40,14 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     return after
 
 
-def _handle(machine: Machine, state: State, handlers: list[Handler], forked: bool) -> list[State]:
+def _handle(machine: Machine, state: State, handlers: list[Handler]) -> list[State]:
     """Run the handlers side by side; their states differ only by what they do."""
     after: list[State] = []
     for index, handler in enumerate(handlers):
         other = state if index == len(handlers) - 1 else state.fork()
         for entered in machine.run(handler.head, [other]):
             if handler.name is not None:
-                entered.set(handler.name, machine.unknown())
+                entered.set(handler.name, Unknown())
             after.extend(machine.run(handler.body, [entered]))
     return after
 
@@ -60,32 +64,17 @@ def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int)
     return states
 
 
-def _expects_torch(machine: Machine, state: State, handlers: list[Handler]) -> bool:
-    """Return whether a handler names an error of torch: the program knows that torch will refuse, and shows it."""
-    return any(_is_expected(machine.read(state, handler.types)) for handler in handlers if handler.types is not None)
+def _errors(machine: Machine, state: State, handlers: list[Handler]) -> Iterator[Value]:
+    """Yield what the handlers name; None for one that catches all."""
+    for handler in handlers:
+        types = None if handler.types is None else machine.read(state, handler.types)
+        yield from types if type(types) is tuple else (types,)
 
 
 _NAME_ERRORS = frozenset(
     f"builtins.{name}"
     for name in ("AttributeError", "TypeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 )
-
-
-def _guards_names(machine: Machine, state: State, handlers: list[Handler]) -> bool:
-    """Return whether a handler is there for names that another version of torch may lack."""
-    return any(handler.types is None or _is_name_error(machine.read(state, handler.types)) for handler in handlers)
-
-
-def _is_name_error(value: Value) -> bool:
-    if type(value) is tuple:
-        return any(map(_is_name_error, value))
-    return not isinstance(value, External) or value.path in _NAME_ERRORS
-
-
-def _is_expected(value: Value) -> bool:
-    if type(value) is tuple:
-        return any(map(_is_expected, value))
-    return isinstance(value, External) and value.path in _EXPECTED_ERRORS
 
 
 splitting_each(Try, run_try)

@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared
 from gradlint.domain.state import State
-from gradlint.domain.value import Pending, Ref, Sequence, Suspended, Value
+from gradlint.domain.value import Pending, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.calls import RESULT, run_body, settle, suspended_at
@@ -113,7 +113,7 @@ def _delegate(machine: Machine, state: State, consumer: Consumer, instr: Yield) 
     given = items.items[:2] if items.open or len(items.items) > 8 else items.items
     escape(machine, state, items.items[len(given) :], instr.node)
     live = [state]
-    for item in given or (machine.unknown(),):
+    for item in given or (Unknown(),):
         live = _resume(machine, live, [item] * len(live), consumer) if live else live
     for end in live:
         end.set(instr.dest, None)
@@ -126,11 +126,10 @@ def _collect(machine: Machine, state: State, instr: Yield) -> None:
     frame = state.frames[state.frame]
     yields = frame.yields or state.new(Sequence((), "iterator"))
     state.frames[state.frame] = frame._replace(yields=yields)
-    record = state[yields]
-    assert isinstance(record, Sequence)
+    record = state.at(yields, Sequence)
     added = items_of(machine, state, value, instr.node) if instr.star else Sequence((value,))
     state.put(yields.id, record._replace(items=record.items + added.items, open=record.open or added.open))
-    state.set(instr.dest, machine.unknown())
+    state.set(instr.dest, Unknown())
 
 
 # Consumers other than loops.

@@ -6,16 +6,10 @@ import libcst as cst
 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Value
+from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.classes import (
-    annotated_names,
-    find_in_class,
-    has_unknown_base,
-    is_function_class,
-    library_base,
-    linear_bases,
-)
+from gradlint.interpreter.python import classes
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.module import fill_module, new_user_module
 from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
 
@@ -25,7 +19,7 @@ FIELD = External("dataclasses.field")
 def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
     """Return an object of a class of the program: made, then `__init__` run on it."""
     base = library_base(state, cls)
-    if has_unknown_base(state, cls):
+    if classes.has_unknown_base(state, cls):
         ref = state.new(Instance(cls, {}, {}, True, node))
     elif base is not None and base.startswith("torch.nn."):
         ref = new_user_module(machine, state, cls, base, args, node)
@@ -50,12 +44,12 @@ def field(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 
 def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> None:
-    """Without `__init__` of its own a class with annotated names is a dataclass: fields by name, then by default."""
+    """Fill a dataclass, as a class with annotated names is without `__init__`: fields by name, then by default."""
     if _inherited_constructor(machine, state, ref, cls, args, node):
         return
-    classes = [state[base] for base in linear_bases(state, cls) if isinstance(base, Ref)]
-    records = [record for record in reversed(classes) if isinstance(record, Class)]
-    names = list(dict.fromkeys(name for record in records for name in annotated_names(record)))
+    bases = [state[base] for base in classes.linear_bases(state, cls) if isinstance(base, Ref)]
+    records = [record for record in reversed(bases) if isinstance(record, Class)]
+    names = list(dict.fromkeys(name for record in records for name in classes.annotated_names(record)))
     given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
     for name in names:
         if name not in given:
@@ -64,9 +58,8 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
             if isinstance(made, Instance) and made.cls == FIELD:
                 factory = made.inner.value if isinstance(made.inner, Kept) else None
                 known = factory is not None and not args.open
-                given[name] = machine.call(state, factory, Args(), node) if known else machine.unknown()
-    instance = state[ref]
-    assert isinstance(instance, Instance)
+                given[name] = machine.call(state, factory, Args(), node) if known else Unknown()
+    instance = state.at(ref, Instance)
     if given:
         state.put(ref.id, instance._replace(attrs={**instance.attrs, **given}))
     after = find_in_class(state, cls, "__post_init__")
@@ -77,7 +70,7 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
 def _inherited_constructor(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
     """Make an object as the library class does that its class derives from; return False where none is known."""
     base = library_base(state, cls)
-    if base is None or has_unknown_base(state, cls):
+    if base is None or classes.has_unknown_base(state, cls):
         return False
     if base.startswith("torch.nn."):
         fill_module(machine, state, ref, base, args, node)

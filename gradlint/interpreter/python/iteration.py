@@ -9,7 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
-from gradlint.interpreter.python.named_tuples import items_in_order
+from gradlint.interpreter.python.classes import items_in_order
 from gradlint.interpreter.torch.data_loader import batches
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor
@@ -91,10 +91,10 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
     if known:
-        return known[position] if position < len(known) else machine.unknown()
+        return known[position] if position < len(known) else Unknown()
     if isinstance(value, Unknown) and value.origin is not None:
         return Unknown(None, value.origin, None, value.syntax)
-    return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else machine.unknown()
+    return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else Unknown()
 
 
 simple(Unpack, unpack)

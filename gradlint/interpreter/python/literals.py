@@ -22,7 +22,7 @@ def copy(machine: Machine, state: State, instr: Copy) -> None:
 
 
 def make(machine: Machine, state: State, instr: Make) -> None:
-    """A tuple, list, set or iterator of items."""
+    """Make a tuple, list, set or iterator of items."""
     items: list[Value] = []
     is_open = False
     for star, operand in instr.items:
@@ -40,7 +40,7 @@ def make(machine: Machine, state: State, instr: Make) -> None:
 
 
 def make_dict(machine: Machine, state: State, instr: MakeDict) -> None:
-    """A dict of pairs; unknown keys leave it open."""
+    """Make a dict of pairs; unknown keys leave it open."""
     items: dict[Value, Value] = {}
     is_open = False
     for key, operand in instr.pairs:
@@ -73,14 +73,14 @@ def make_slice(machine: Machine, state: State, instr: MakeSlice) -> None:
 
 
 def format_string(machine: Machine, state: State, instr: Format) -> None:
-    """An f-string, known where all its parts are whole numbers and texts."""
+    """Make an f-string, known where all its parts are whole numbers and texts."""
     parts = [machine.read(state, part) for part in instr.parts]
     known = all(type(part) in (str, int) for part in parts)
     state.set(instr.dest, "".join(map(str, parts)) if known else Unknown("str"))
 
 
 def append(machine: Machine, state: State, instr: Append) -> None:
-    """The accumulator of a comprehension grows."""
+    """Add an item to the accumulator of a comprehension."""
     target = machine.read(state, instr.target)
     assert isinstance(target, Ref)
     record = state[target]
@@ -166,7 +166,7 @@ def to_text(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 
 def text_method(text: str, name: str, args: Args) -> Value:
-    """Return a method of a known text: computed where Python would, of whole numbers and texts."""
+    """Call a method of a known text: it is computed of whole numbers and texts."""
     known = all(_is_plain(value) for value in args.values()) and not args.open
     if known and (name in _TESTS or name in _CHANGES):
         try:

@@ -178,7 +178,7 @@ def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
         known[-1] = nth(second, upwards=second >= 0 and all(type(one) is int and one > second for one in rest))
     escape(machine, state, items.items[ITERATIONS:])
     while len(known) < ITERATIONS:
-        known.append(_like(machine, state, known[-1]) if known else machine.unknown())
+        known.append(_like(machine, state, known[-1]) if known else Unknown())
     return known
 
 
@@ -189,7 +189,7 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
     if type(item) is int or place_of(item) is not None:
         return next_position(item)
     if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
-        return machine.unknown()
+        return Unknown()
     return item
 
 
@@ -238,7 +238,7 @@ def _endless(instr: While) -> bool:
 def _heads(
     machine: Machine, states: list[State], instr: While, iteration: int
 ) -> tuple[list[State], list[State], bool]:
-    """Evaluate the test in each state: those that go into the body, those that are done, and whether any was unsure."""
+    """Test each state; return those that go into the body, those that are done, and whether any was unsure."""
     taken: list[State] = []
     done: list[State] = []
     unsure = False
@@ -314,7 +314,7 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 
 def _forget_facts(before: State, after: State) -> None:
-    """Tests made inside the loop may come out differently in another iteration; how gradients were left is kept."""
+    """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path."""
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
     facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
     after.facts = facts

@@ -82,13 +82,14 @@ def _small(value: object) -> bool:
 def operate(
     machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool = False
 ) -> Value:
-    """Return a binary operator on any two values."""
+    """Apply a binary operator to any two values."""
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
-        return machine.unknown("raised")
+        return Unknown("raised")
     if any(isinstance(side, Unknown) and side.kind == "raised" for side in (left, right)):
-        return machine.unknown("raised")
-    left, right = _shown(state, left), _shown(state, right)
+        return Unknown("raised")
+    # Something unknown may have been shown to be a tensor.
+    left, right = (state.tensor_of(one) or one if isinstance(one, Unknown) else one for one in (left, right))
     if op == "%" and left == 0 and type(left) is int and isinstance(right, Unknown) and right.origin is None:
         return 0  # The number of the first iteration.
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
@@ -105,26 +106,18 @@ def operate(
     return symbolic(machine, op, left, right, node)
 
 
-def _shown(state: State, value: Value) -> Value:
-    """Return the tensor that something unknown has been shown to be."""
-    if isinstance(value, Unknown):
-        return state.tensor_of(value) or value
-    return value
-
-
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
     """Write to a numpy array of a tensor's memory, which no version counter sees; return whether it is one."""
     if value.key is None or value.key[0] != "memory":
         return False
     assert isinstance(value.key[1], Ref)
-    record = state[value.key[1]]
-    assert isinstance(record, Tensor)
+    record = state.at(value.key[1], Tensor)
     state.put(record.memory, (*state.writes(record.memory), Write(node, f"numpy {op}")))
     return True
 
 
 def symbolic(machine: Machine, op: str, left: Value, right: Value, node: cst.CSTNode) -> Value:
-    """Return an operator on something unknown: a symbol made of both sides, with the graphs of both."""
+    """Apply an operator to something unknown: a symbol made of both sides, with the graphs of both."""
     origins = [v.origin for v in (left, right) if isinstance(v, Unknown) and v.origin is not None]
     number = is_number(left) and is_number(right)
     kind = "number" if number else joint_kind(left, right)
@@ -159,8 +152,8 @@ def _objects(
     machine: Machine, state: State, op: str, left: Value, right: Value, node: cst.CSTNode, inplace: bool
 ) -> Value:
     record = state[left] if isinstance(left, Ref) else None
-    if isinstance(record, Sequence):
-        return _sequences(machine, state, op, left, record, right, node, inplace)
+    if isinstance(left, Ref) and isinstance(record, Sequence):
+        return _sequences(machine, state, op, left, right, node, inplace)
     if isinstance(record, Mapping) and op == "|" and isinstance(right, Ref):
         other = state[right]
         if isinstance(other, Mapping):
@@ -175,16 +168,9 @@ def _objects(
 
 
 def _sequences(
-    machine: Machine,
-    state: State,
-    op: str,
-    left: Value,
-    record: Sequence,
-    right: Value,
-    node: cst.CSTNode,
-    inplace: bool,
+    machine: Machine, state: State, op: str, left: Ref, right: Value, node: cst.CSTNode, inplace: bool
 ) -> Value:
-    assert isinstance(left, Ref)
+    record = state.at(left, Sequence)
     if op == "*":
         machine.announce(state, Repeated(node, record.items, right))
     if op == "+":
@@ -195,7 +181,7 @@ def _sequences(
     elif op == "*":
         joined = record._replace(open=True)
     else:
-        return machine.unknown()
+        return Unknown()
     if inplace:
         state.put(left.id, joined)
         return left

@@ -7,10 +7,9 @@ import libcst as cst
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.python.classes import find_method
+from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.containers import get_item, set_item
 from gradlint.interpreter.python.literals import is_key
-from gradlint.interpreter.python.named_tuples import items_in_order
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
 from gradlint.interpreter.torch.legacy_calls import refuses_index

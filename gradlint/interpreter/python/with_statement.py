@@ -29,9 +29,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     if isinstance(context, External) and context.path in _MODES:
         # The class itself is no context manager: torch raises. What the block is meant to be is plain.
         machine.emit(GradModeNotCalled(instr.node, context.path))
-        context = Context(
-            _MODES[context.path], machine.unknown() if context.path.endswith("set_grad_enabled") else None
-        )
+        context = Context(_MODES[context.path], Unknown() if context.path.endswith("set_grad_enabled") else None)
     if isinstance(context, Context):
         return _known(machine, state, instr, context)
     if isinstance(context, Ref) and isinstance(state.heap.get(context.id), Suspended):
@@ -41,7 +39,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
 
 
 def _known(machine: Machine, state: State, instr: With, context: Context) -> list[State]:
-    state.set(instr.dest, machine.unknown() if context.mode in ("expecting", "warned") else context.former)
+    state.set(instr.dest, Unknown() if context.mode in ("expecting", "warned") else context.former)
     first_exit = len(machine.exits)
     if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
         # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.

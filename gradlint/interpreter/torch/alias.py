@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.shape import Dim, Shape, numel
-from gradlint.domain.state import fresh_address
+from gradlint.domain.shape import Shape, numel
+from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Ref, Tensor, View
 from gradlint.facts import Alias, alias_of
 from gradlint.facts.traits import ALWAYS_VIEWS, CONVERTS, EXPANDS, RESHAPES, TRANSPOSES, VIEWS_IF_CONTIGUOUS
 from gradlint.interpreter.torch.operation import Operation
-from gradlint.interpreter.torch.tensor import new_tensor, overlap_of, tensor_at, view_of
-from gradlint.shapes.infer import Operand
+from gradlint.interpreter.torch.tensor import new_tensor, same_memory, tensor_at, view_of
+from gradlint.shapes.operand import Operand
 
 CONTIGUOUS = frozenset({"contiguous", "cpu"})
 """The tags of a tensor that is laid out without gaps, on the CPU."""
@@ -25,14 +25,11 @@ def alias_output(call: Operation, label: str, size: Operand, made: Node) -> Ref 
     certain = bool(fitting) and any(alias_of(view) in fitting for view in views.must)
     alias = _one_alias(call, fitting, size)
     base = None if alias is None else next((one.ref for one in call.inputs if one.label == alias.of), None)
-    if alias is None or base is None or (alias.kind == "share" and made.tracked is not False and _is_unsafe(call)):
+    # The parts of `unsafe_split` share memory without torch's knowing, each with its own history.
+    unsafe = call.name.rpartition(".")[2].startswith("unsafe_")
+    if alias is None or base is None or (alias.kind == "share" and made.tracked is not False and unsafe):
         return None
     return _alias(call, alias, base, size, made, certain or _differ_in_marks(call, fitting))
-
-
-def _is_unsafe(call: Operation) -> bool:
-    """Return whether the parts share memory without torch's knowing, each with its own history: `unsafe_split`."""
-    return call.name.rpartition(".")[2].startswith("unsafe_")
 
 
 def _one_alias(call: Operation, fitting: list[Alias], size: Operand) -> Alias | None:
@@ -54,9 +51,7 @@ def _differ_in_marks(call: Operation, fitting: list[Alias]) -> bool:
 
     An empty view shares no storage, so a few views are measured as sometimes none.
     """
-    if call.canonical in ALWAYS_VIEWS:
-        return True
-    return len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1
+    return call.canonical in ALWAYS_VIEWS or (len({alias.kind for alias in fitting}) == 1 and len(fitting) > 1)
 
 
 def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, certain: bool) -> Ref:
@@ -72,31 +67,28 @@ def _alias(call: Operation, alias: Alias, base: Ref, size: Operand, made: Node, 
     if not certain and ("contiguous" not in record.tags or call.canonical not in VIEWS_IF_CONTIGUOUS):
         return _maybe(call, base, record, size, made)
     if alias.kind == "share":
-        return _share(call, alias, record, shape, dtype, made)
-    kind = "multi" if alias.multi else "plain"
-    if state.inference is True:
-        kind = "inference"
-    elif state.grad is False and record.inference is not True:
-        kind = "no_grad"
-    elif state.grad is None and kind == "plain":
-        kind = "maybe"
+        return _share(call, alias, record._replace(dtype=dtype or record.dtype, shape=shape or record.shape))
+    kind = view_kind(state, record, "multi" if alias.multi else "plain")
     expanded = _turned(call, record) or _expanded(call.canonical, record, shape, alias)
     grad = record.grad
-    node = (
-        made
-        if made.tracked is not False
-        else Node(
-            made.op,
-            made.syntax,
-            [Edge(record.node, False, "no_grad" if state.grad is False else None)],
-            operands=call.terms,
-        )
-    )
+    node = made
+    if made.tracked is False:
+        edge = Edge(record.node, False, "no_grad" if state.grad is False else None)
+        node = Node(made.op, made.syntax, [edge], operands=call.terms)
     tags = record.tags & (CONTIGUOUS if call.canonical in RESHAPES else CONTIGUOUS - {"contiguous"})
     ref = view_of(state, base, node, kind=kind, shape=shape, expanded=expanded, grad=grad, dtype=dtype, tags=tags)
     if "data" in record.tags:
         state.put(ref.id, tensor_at(state, ref)._replace(tags=tags | {"data"}))
     return ref
+
+
+def view_kind(state: State, record: Tensor, kind: str) -> str:
+    """Return the kind of a view that is taken now, which otherwise is of the given kind."""
+    if state.inference is True:
+        return "inference"
+    if state.grad is False and record.inference is not True:
+        return "no_grad"
+    return "maybe" if state.grad is None and kind == "plain" else kind
 
 
 def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
@@ -109,12 +101,8 @@ def _turned(call: Operation, record: Tensor) -> tuple[bool, ...] | None:
     if call.canonical == "transpose":
         # Some of its names call the dimensions `axis0` and `axis1`.
         one, other = (call.bound.get(f"dim{place}", call.bound.get(f"axis{place}")) for place in (0, 1))
-        if (
-            isinstance(one, int)
-            and isinstance(other, int)
-            and -len(former) <= min(one, other)
-            and max(one, other) < len(former)
-        ):
+        valid = range(-len(former), len(former))
+        if isinstance(one, int) and isinstance(other, int) and one in valid and other in valid:
             flags = list(former)
             flags[one], flags[other] = flags[other], flags[one]
             return tuple(flags)
@@ -126,7 +114,9 @@ def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bo
     former = record.view.expanded if record.view is not None else ()
     if record.shape is None or shape is None or former is None:
         return None if alias.overlap or former else ()
-    if name not in EXPANDS or not _grows(record.shape, shape):
+    before, after = numel(record.shape), numel(shape)
+    grows = before is not None and after is not None and after > before
+    if name not in EXPANDS or not grows:
         return () if former == () else None
     extra = len(shape) - len(record.shape)
     known = (*([False] * extra), *(former or [False] * len(record.shape)))
@@ -135,12 +125,6 @@ def _expanded(name: str, record: Tensor, shape: Shape, alias: Alias) -> tuple[bo
         (was or old == 1) and isinstance(new, int) and new > 1
         for was, old, new in zip(known, sizes, shape, strict=True)
     )
-
-
-def _grows(old: tuple[Dim, ...], new: tuple[Dim, ...]) -> bool:
-    """Return whether a view has certainly more elements than the tensor it is taken of."""
-    before, after = numel(old), numel(new)
-    return before is not None and after is not None and after > before
 
 
 def _returns_itself(call: Operation, record: Tensor, size: Operand) -> bool:
@@ -159,17 +143,13 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
     """Return an alias of the base or a copy: writes to one may or may not be seen by the other."""
     state = call.state
     casts = record.dtype is not None and size.dtype is not None and record.dtype != size.dtype
+    node = made
     if casts or record.grad is not False or record.node.live:
         maybe = None if made.tracked and not casts and record.leaf is not False else made.tracked
         if record.leaf is False or casts or record.grad is False:
             maybe = made.tracked
-        node = made
         if maybe is None and made.tracked is not None:
-            node = Node(
-                made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands
-            )  # fmt: skip
-    else:
-        node = made
+            node = Node(made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands)
     grad = record.grad if state.grad is False and not casts else made.tracked
     ref = new_tensor(state, node, grad=grad, dtype=size.dtype or record.dtype, shape=size.shape)
     if not casts:
@@ -178,18 +158,9 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
     return ref
 
 
-def _share(call: Operation, alias: Alias, record: Tensor, shape: Shape, dtype: str | None, made: Node) -> Ref:
+def _share(call: Operation, alias: Alias, record: Tensor) -> Ref:
     """detach and .data: the same memory, no graph; `.data` has a version counter of its own."""
-    state = call.state
     cut = "detach" if alias.version else "data"
     node = Node(call.name, call.node, [Edge(record.node, False, cut)], cut=cut)
-    tags = record.tags & CONTIGUOUS | overlap_of(record)
-    counter = record.counter if alias.version else fresh_address()
-    if not alias.version or "data" in record.tags:
-        tags |= {"data"}
-    return state.new(
-        Tensor(
-            counter, record.memory, node, False, dtype or record.dtype, shape or record.shape,
-            inference=record.inference, syntax=call.node, tags=tags,
-        )
-    )  # fmt: skip
+    tags = record.tags & (CONTIGUOUS | {"data"}) if alias.version else record.tags & CONTIGUOUS | {"data"}
+    return same_memory(call.state, record, node, tags, counter=None if alias.version else fresh_address())

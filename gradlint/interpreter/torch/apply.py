@@ -19,18 +19,20 @@ from gradlint.domain.refusal.inplace import (
 from gradlint.domain.refusal.tensors import NoDerivative
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_operation
-from gradlint.shapes.infer import Operand, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.operand import Operand
 
 
 def apply(
@@ -66,9 +68,7 @@ def apply(
 
 def _of_nothing(call: Operation) -> bool:
     """Return whether an input list is empty: `cat` and `stack` raise, so what follows is not reachable."""
-    value = call.bound.get("tensors")
-    record = call.state[value] if isinstance(value, Ref) else None
-    return value == () or (isinstance(record, Sequence) and not record.items and not record.open)
+    return known_items(call.state, call.bound.get("tensors")) == ()
 
 
 def _unsupported(call: Operation) -> bool:

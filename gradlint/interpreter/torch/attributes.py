@@ -7,16 +7,8 @@ from typing import Literal, TypeAlias
 
 import libcst as cst
 
+from gradlint.domain import announcement
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import (
-    AttributeSet,
-    GradientDropped,
-    GradientRead,
-    GradientReleased,
-    LeafWritten,
-    NameMissing,
-    RequiresGradSet,
-)
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.refusal.inplace import InferenceChange
@@ -36,13 +28,19 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.facts import method_fact
 from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
-from gradlint.interpreter.torch.names import method_fact
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    STORED_ELSEWHERE,
+    SUMMARY,
+    known_tensor,
+    same_memory,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -60,7 +58,7 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
         entry = method_fact(name)
         if entry is not None:
             return apply(machine, state, entry, Args((ref,)), node)
-    machine.announce(state, NameMissing(node, ref, name))
+    machine.announce(state, announcement.NameMissing(node, ref, name))
     return Bound(ref, name)
 
 
@@ -70,19 +68,14 @@ def _data(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         return Unknown("raised")
     record = tensor_at(state, ref)
     made = Node("data", node, [Edge(record.node, False, "data")], cut="data")
-    return state.new(
-        Tensor(
-            fresh_address(), record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags | {"data"} | overlap_of(record),
-        )
-    )  # fmt: skip
+    return same_memory(state, record, made, record.tags | {"data"}, counter=fresh_address())
 
 
 def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     is_result = record.grad is True and record.leaf is False and record.retains is False
     warned = is_result and not _is_given(record)
-    machine.announce(state, GradientRead(node, ref, warned))
+    machine.announce(state, announcement.GradientRead(node, ref, warned))
     if warned:
         return NoGradient(record.syntax, -1, node)
     if record.retains is True or record.leaf is not True:
@@ -155,15 +148,8 @@ def _ndim(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     return machine.symbol("ndim", ref, kind="int") if shape is None else len(shape)
 
 
-def _device(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-    return Unknown("device", syntax=node)
-
-
-def _opaque(name: str) -> Getter:
-    def get(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
-        return machine.symbol(name, ref)
-
-    return get
+def _symbol(name: str) -> Getter:
+    return lambda machine, state, ref, node: machine.symbol(name, ref)
 
 
 _GETTERS: dict[str, Getter] = {
@@ -175,18 +161,14 @@ _GETTERS: dict[str, Getter] = {
     "grad_fn": _grad_fn,
     "dtype": _dtype,
     "ndim": _ndim,
-    "device": _device,
-    "is_cuda": _opaque("is_cuda"),
-    "is_sparse": _opaque("is_sparse"),
-    "layout": _opaque("layout"),
-    "_version": _opaque("_version"),
-    "_base": _opaque("_base"),
-    "name": _opaque("name"),
-    "itemsize": _opaque("itemsize"),
-    "nbytes": _opaque("nbytes"),
-    "__dict__": _opaque("__dict__"),
-    "__class__": _opaque("__class__"),
-    "names": _opaque("names"),
+    "device": lambda machine, state, ref, node: Unknown("device", syntax=node),
+    **{
+        name: _symbol(name)
+        for name in (
+            *("is_cuda", "is_sparse", "layout", "_version", "_base", "name", "names", "itemsize", "nbytes"),
+            *("__dict__", "__class__"),
+        )
+    },
 }
 
 
@@ -196,7 +178,7 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     if setter is not None:
         setter(machine, state, ref, value, node)
     else:
-        machine.announce(state, AttributeSet(node, ref, name, value))
+        machine.announce(state, announcement.AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)
 
 
@@ -223,7 +205,7 @@ def replace_memory(
         return
     if record.grad is True and record.leaf is True:
         sources = () if source is None else (Edge(source.node, None),)
-        machine.announce(state, LeafWritten(node, ref.id, sources, "=", by_data))
+        machine.announce(state, announcement.LeafWritten(node, ref.id, sources, "=", by_data))
     # What was saved of the tensor itself sees the new memory, what was saved of a view of it does not.
     state.put(record.memory, (*state.writes(record.memory), Write(node, REPLACED, certain=False)))
     dtype = None if source is None else source.dtype
@@ -269,15 +251,11 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
         machine.emit(GradientMismatch(node))
         return
     if value is None or isinstance(value, NoGradient):
-        machine.announce(state, GradientReleased(node, record.accumulated))
+        machine.announce(state, announcement.GradientReleased(node, record.accumulated))
         value = NoGradient(record.syntax, fresh_address())
     state.put(ref.id, tensor_at(state, ref)._replace(accumulated=value))
     if isinstance(value, NoGradient):
-        machine.announce(state, GradientDropped(node, ref))
-
-
-def _set_requires_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
-    set_flag(machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad")
+        machine.announce(state, announcement.GradientDropped(node, ref))
 
 
 Spelled: TypeAlias = Literal["requires_grad_", ".requires_grad"]
@@ -290,7 +268,7 @@ def set_flag(
     record = tensor_at(state, ref)
     if SUMMARY in record.tags and wanted is not record.grad:
         wanted = None
-    machine.announce(state, RequiresGradSet(node, ref, wanted))
+    machine.announce(state, announcement.RequiresGradSet(node, ref, wanted))
     note_flag(machine, record, wanted, node)
     if wanted is None:
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
@@ -349,4 +327,10 @@ def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> No
 
 
 Setter: TypeAlias = "Callable[[Machine, State, Ref, Value, cst.CSTNode], None]"
-_SETTERS: dict[str, Setter] = {"data": _set_data, "grad": _set_grad, "requires_grad": _set_requires_grad}
+_SETTERS: dict[str, Setter] = {
+    "data": _set_data,
+    "grad": _set_grad,
+    "requires_grad": lambda machine, state, ref, value, node: set_flag(
+        machine, state, ref, value if isinstance(value, bool) else None, node, ".requires_grad"
+    ),
+}

@@ -21,7 +21,7 @@ from gradlint.domain.walk import certain_inputs, gradient_inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.tensor import new_tensor
+from gradlint.interpreter.torch.tensor import new_tensor, tensor_at
 
 
 class Walk(NamedTuple):
@@ -167,12 +167,10 @@ def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, 
 
     Measured: torch warns that the leaf and its gradient now keep each other alive until `.grad` is set to None.
     """
-    record = state.heap[leaf]
-    assert isinstance(record, Tensor)
+    record = tensor_at(state, Ref(leaf))
     gradient = record.accumulated
     if isinstance(gradient, Ref):
-        kept = state.heap[gradient.id]
-        assert isinstance(kept, Tensor)
+        kept = tensor_at(state, gradient)
         node = Node("gradient", syntax, tracked=None, maybe_saved=True)
         state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
         machine.announce(state, GradientRecorded(syntax, node, certain))

@@ -64,10 +64,14 @@ def _backward(
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
     nodes = [tensor_at(state, root).node for root in roots]
-    only = _only(machine, state, inputs)
     if refused:
         return
-    restricted = _restricted(machine, state, nodes, inputs)
+    listed = None if inputs is None else tensors_in(machine, state, inputs)
+    only = None if listed is None else {ref.id for ref in listed}
+    restricted = None
+    if listed is not None:  # The nodes on a way to one of the inputs, and the leaves among these.
+        wanted = {tensor_at(state, ref).node.id for ref in listed}
+        restricted = nodes_between(nodes, wanted) | wanted
     if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
@@ -79,20 +83,6 @@ def _backward(
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
     machine.backwards += 1
-
-
-def _restricted(machine: Machine, state: State, nodes: list[Node], inputs: Value) -> set[int] | None:
-    """Return the nodes that a backward with `inputs=` runs: those on a way to one of them, and the leaves."""
-    if inputs is None:
-        return None
-    wanted = {tensor_at(state, ref).node.id for ref in tensors_in(machine, state, inputs)}
-    return nodes_between(nodes, wanted) | wanted
-
-
-def _only(machine: Machine, state: State, inputs: Value) -> set[int] | None:
-    if inputs is None:
-        return None
-    return {ref.id for ref in tensors_in(machine, state, inputs)}
 
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -110,12 +100,12 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     create = args.get(4, "create_graph", False)
     retain = retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:
-        return machine.unknown()
+        return Unknown()
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
     if not refused:
-        _walk_to(machine, state, roots, targets, args, node, retain, create)
+        _walk_to(machine, state, roots, targets, args, node, retain)
     return _gradients(machine, state, roots, targets, node, create, gradients, batched)
 
 
@@ -127,7 +117,6 @@ def _walk_to(
     args: Args,
     node: cst.CSTNode,
     retain: bool | None,
-    create: Value,
 ) -> None:
     """The part of the tape between outputs and inputs is run; an input that it does not meet is unused."""
     nodes = [tensor_at(state, root).node for root in roots]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import libcst as cst
 
 from gradlint.domain.announcement import BackwardCall, BackwardCalled, NumberBackpropagated
@@ -12,8 +10,10 @@ from gradlint.domain.graph import NOT_COMPUTED_FROM, Node
 from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.result import SEVERAL, assumed_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
@@ -40,20 +40,13 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
     """Return one gradient argument for each root."""
     if value is None:
         return [None] * count
-    record = state[value] if isinstance(value, Ref) else None
-    listed = value if type(value) is tuple else record.items if _is_whole(record) else ()
+    listed = known_items(state, value) or ()
     if len(listed) == count and any(item is None for item in listed):
         return [item if item is None else known_tensor(machine, state, item) or Unknown() for item in listed]
     if isinstance(value, (int, float)):
         return [value] * count
     items = tensors_in(machine, state, value)
-    if len(items) == count:
-        return list(items)
-    return [Unknown()] * count
-
-
-def _is_whole(record: object) -> TypeGuard[Sequence]:
-    return isinstance(record, Sequence) and not record.open
+    return [*items] if len(items) == count else [Unknown()] * count
 
 
 def retains(args: Args, retain: Value, create: Value) -> bool | None:
@@ -113,14 +106,10 @@ def _refuses_implicit_gradient(machine: Machine, record: Tensor, call: BackwardC
 
 def _depends_on_leaves(state: State, root: Node) -> bool:
     """Return whether a value was computed from a leaf that requires grad, by whatever route."""
-    stack, seen = [root], set[int]()
-    while stack:
-        node = stack.pop()
-        if node.id in seen or not node.live:
-            continue
-        seen.add(node.id)
-        record = state.heap.get(node.leaf) if node.leaf is not None and node is not root else None
-        if isinstance(record, Tensor) and record.grad is True:
-            return True
-        stack.extend(edge.node for edge in node.edges if edge.cut not in NOT_COMPUTED_FROM)
-    return False
+
+    def along(node: Node) -> list[Node]:
+        return [edge.node for edge in node.edges if edge.node.live and edge.cut not in NOT_COMPUTED_FROM]
+
+    nodes = (node.leaf for node in reachable([root] if root.live else [], along) if node is not root)
+    records = (state.heap.get(leaf) for leaf in nodes if leaf is not None)
+    return any(isinstance(record, Tensor) and record.grad is True for record in records)

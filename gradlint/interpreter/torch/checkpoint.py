@@ -14,12 +14,13 @@ from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.functions import CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Args, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
+from gradlint.interpreter.torch.transform.trees import changed, tensor_of
 
 _OPTIONS = frozenset({"use_reentrant", "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state"})
 
@@ -51,15 +52,15 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
     """Results that come without a graph."""
-    if type(value) is tuple:
-        return tuple(_cut(state, one, node) for one in value)
-    record = state.heap[value.id] if isinstance(value, Ref) else None
-    if isinstance(record, Sequence):
-        return state.new(record._replace(items=tuple(_cut(state, one, node) for one in record.items)))
-    if not isinstance(record, Tensor):
-        return value
-    made = Node("checkpoint", node, [Edge(record.node, False, "checkpoint")], cut="checkpoint")
-    return new_tensor(state, made, grad=False, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+    def constant(leaf: Value) -> Value:
+        record = tensor_of(state, leaf) if isinstance(leaf, Ref) else None
+        if record is None:
+            return leaf
+        made = Node("checkpoint", node, [Edge(record.node, False, "checkpoint")], cut="checkpoint")
+        return new_tensor(state, made, grad=False, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+    return changed(state, value, constant)
 
 
 def _run_later(
@@ -72,7 +73,7 @@ def _run_later(
     if not isinstance(record, Tensor) or can_require_grad(record.dtype) is False:
         return value
     edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
-    edges += [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
+    edges += [Edge(inner, True if sure else None) for inner, sure in _sources(record.node, before)]
     made = Node("checkpoint", node, edges, tracked=True, maybe_saved=True, frees=True)
     machine.reentrant[made.id] = (record.grad is not False, frozenset(one.node.id for one in sources))
     return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
@@ -110,22 +111,19 @@ def _is_data(machine: Machine, state: State, args: Args) -> bool:
 
 def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:
     """Results whose graph shows nothing of the function but what came into it."""
-    if type(value) is tuple:
-        return tuple(_hidden(state, one, before, node) for one in value)
-    if not isinstance(value, Ref):
-        return value
-    record = state.heap[value.id]
-    if isinstance(record, Sequence):
-        state.put(value.id, record._replace(items=tuple(_hidden(state, one, before, node) for one in record.items)))
-        return value
-    if not isinstance(record, Tensor) or record.node.id <= before:
-        return value
-    edges = [Edge(inner, True if sure else None) for inner, sure in _behind(record.node, before)]
-    made = Node("checkpoint", node, edges, tracked=record.node.tracked, maybe_saved=True, frees=True)
-    return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+    def hidden(leaf: Value) -> Value:
+        record = tensor_of(state, leaf) if isinstance(leaf, Ref) else None
+        if record is None or record.node.id <= before:
+            return leaf
+        edges = [Edge(inner, True if sure else None) for inner, sure in _sources(record.node, before)]
+        made = Node("checkpoint", node, edges, tracked=record.node.tracked, maybe_saved=True, frees=True)
+        return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
+
+    return changed(state, value, hidden)
 
 
-def _behind(result: Node, before: int) -> list[tuple[Node, bool]]:
+def _sources(result: Node, before: int) -> list[tuple[Node, bool]]:
     """Return the nodes that came into the function, and whether a gradient certainly comes to them."""
 
     def within(along: Along) -> Along:

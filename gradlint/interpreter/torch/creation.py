@@ -11,16 +11,17 @@ from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.facts import fact
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
-from gradlint.shapes.infer import Operand, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.operand import Operand
 
 
 def tag(state: State, ref: Ref, tag: str) -> None:
@@ -164,20 +165,16 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
     """nn.init functions write under no_grad: only the version counter moves."""
     ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
     if ref is None or not (name.endswith("_") or newer(f"torch.{name}")):
-        return machine.unknown("number")
+        return Unknown("number")
     former, state.grad = state.grad, False
     write(machine, state, ref, name.removeprefix("nn.init.").rstrip("_") + "_", node)
     state.grad = former
     return ref
 
 
-def _buffer(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Buffer(t): a plain tensor, registered when it is assigned."""
-    return args.get(0, "data", machine.unknown())
-
-
 CREATION: dict[str, Native] = {
-    "torch.nn.Buffer": _buffer,
+    # A buffer is a plain tensor, registered when it is assigned.
+    "torch.nn.Buffer": lambda machine, state, args, node: args.get(0, "data", Unknown()),
     "torch.tensor": _tensor,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,

@@ -47,7 +47,6 @@ CTX = "torch.autograd.function.FunctionCtx"
 _KEEPING = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable"})
 """The methods of `ctx` that remember tensors."""
 
-_WRAPPED = (External("builtins.staticmethod"), External("builtins.classmethod"))
 
 _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
 
@@ -227,8 +226,7 @@ def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
     """Note where an attribute of `ctx` was set."""
-    record = state[ctx]
-    assert isinstance(record, Instance)
+    record = state.at(ctx, Instance)
     state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
 
 

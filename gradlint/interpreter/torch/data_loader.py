@@ -1,4 +1,4 @@
-"""Datasets and loaders: what a turn of a loop over data gets."""
+"""Datasets and loaders: what an iteration of a loop over data gets."""
 
 from __future__ import annotations
 
@@ -8,37 +8,42 @@ from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Tensor, Value
-from gradlint.interpreter.machine import Machine
+from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Unknown, Value
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.operands import tensors_in
-from gradlint.interpreter.torch.tensor import both, new_tensor
+from gradlint.interpreter.torch.tensor import both, new_tensor, tensor_at
 
 
-def new_data(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
-    """A TensorDataset keeps its tensors, a DataLoader its dataset."""
-    attrs: dict[str, Value] = {}
-    if path.endswith(".TensorDataset"):
-        attrs["tensors"] = args.positional
-    else:
-        attrs["dataset"] = args.get(0, "dataset")
-        attrs["batch_size"] = args.get(1, "batch_size", 1)
-        attrs["sampler"] = args.get(3, "sampler")
-    return state.new(Instance(External(path), attrs, {}, True, node))
+def _dataset(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return state.new(Instance(External(_DATASET), {"tensors": args.positional}, {}, True, node))
 
 
-SAMPLERS = frozenset({"torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler"})
+def _loader(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    attrs = {
+        "dataset": args.get(0, "dataset"),
+        "batch_size": args.get(1, "batch_size", 1),
+        "sampler": args.get(3, "sampler"),
+    }
+    return state.new(Instance(External(_LOADER), attrs, {}, True, node))
 
 
-def new_sampler(state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
+_DATASET, _LOADER = "torch.utils.data.TensorDataset", "torch.utils.data.DataLoader"
+DATA: dict[str, Native] = {_DATASET: _dataset, _LOADER: _loader}
+
+SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
+
+
+def new_sampler(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Return a DistributedSampler, which by default shuffles by the number of the epoch."""
-    return state.new(Instance(External(path), {}, {"shuffle": args.get(3, "shuffle", True)}, True, node))
+    config = {"shuffle": args.get(3, "shuffle", True)}
+    return state.new(Instance(External(SAMPLERS[0]), {}, config, True, node))
 
 
 def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
     """Call a method of a sampler."""
     if name == "set_epoch":
         machine.announce(state, EpochSet(node, ref))
-    return machine.unknown()
+    return Unknown()
 
 
 def _sampler_of(state: State, loader: Instance) -> Ref | None:
@@ -56,11 +61,8 @@ def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode)
         return Sequence((), open=True)
     machine.announce(state, LoaderIterated(node, _sampler_of(state, record)))
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
-    if isinstance(dataset, Instance) and isinstance(dataset.attrs.get("tensors"), tuple):
-        refs = tensors_in(machine, state, dataset.attrs["tensors"])
-        if refs:
-            return Sequence(tuple(_batch(state, record, refs, node) for _ in range(2)), open=True)
-    return Sequence((), open=True)
+    refs = tensors_in(machine, state, dataset.attrs.get("tensors")) if isinstance(dataset, Instance) else []
+    return Sequence(tuple(_batch(state, record, refs, node) for _ in range(2)) if refs else (), open=True)
 
 
 def _batch_size(loader: Instance) -> Dim:
@@ -75,8 +77,7 @@ def _batch(state: State, loader: Instance, refs: list[Ref], node: cst.CSTNode) -
     size = _batch_size(loader)
     batch: list[Ref] = []
     for ref in refs:
-        record = state[ref]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, ref)
         shape = (size, *record.shape[1:]) if record.shape else None
         tracked = both(record.grad, state.grad)
         edges = [Edge(record.node, record.grad)] if record.node.live else []

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
 from gradlint.domain.announcement import ParameterReplaced
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
-from gradlint.interpreter.torch.tensor import new_leaf
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
+from gradlint.interpreter.torch.tensor import new_leaf, tensor_at
 
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 
@@ -39,8 +34,7 @@ def fully_shard(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
 
 
 def _shard_own(machine: Machine, state: State, module: Ref, node: cst.CSTNode) -> None:
-    record = state.heap[module.id]
-    assert isinstance(record, Instance)
+    record = state.at(module, Instance)
     fresh: dict[str, Value] = {}
     for name, value in record.attrs.items():
         former = state.heap.get(value.id) if isinstance(value, Ref) else None
@@ -49,8 +43,7 @@ def _shard_own(machine: Machine, state: State, module: Ref, node: cst.CSTNode) -
                 state, node, dtype=former.dtype, shape=former.shape, parameter=True,
                 source=former.node, tags=former.tags | {_SHARDED}, name=name, cut="copy",
             )  # fmt: skip
-            shard = state.heap[made.id]
-            assert isinstance(shard, Tensor)
+            shard = tensor_at(state, made)
             state.put(made.id, shard._replace(grad=former.grad))
             fresh[name] = made
             machine.announce(state, ParameterReplaced(node, value))

@@ -18,29 +18,28 @@ from gradlint.domain.value import (
     Instance,
     Ref,
     Sequence,
-    Tensor,
     Unknown,
     Value,
     Write,
 )
-from gradlint.facts import load
+from gradlint.facts import Entry, fact, load, method_fact
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
-from gradlint.interpreter.torch.data_loader import SAMPLERS, new_data, new_sampler
+from gradlint.interpreter.torch.data_loader import DATA, SAMPLERS, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.module_parts import functional_call
-from gradlint.interpreter.torch.names import fact, method_fact
 from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
@@ -65,8 +64,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         return new_optimizer(machine, state, path, args, node)
     if name.startswith(PREFIX):
         return call_foreach(machine, state, name, args, node)
-    if path in SAMPLERS:
-        return new_sampler(state, path, args, node)
     if path in SCALERS or (is_scheduler_path(path) and name.rpartition(".")[2][:1].isupper()):
         return new_helper(state, path, args, node)
     if path.startswith("torch.distributions.") and name.rpartition(".")[2][:1].isupper():
@@ -76,12 +73,12 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     if name in METHODS and args.positional:
         ref = as_tensor(machine, state, args.positional[0], node)
         if ref is not None:
-            return METHODS[name](machine, state, ref, Args(args.positional[1:], args.keywords, args.open), node)
+            return METHODS[name](machine, state, ref, args.rest, node)
     entry = fact(name) or (method_fact(name) if name.endswith("_") and "." not in name else None)
     if entry is not None:
-        return _from_table(machine, state, name, args, node)
+        return _from_table(machine, state, entry, args, node)
     if path.rpartition(".")[2] in load().plain or name in load().plain:
-        return machine.unknown()
+        return Unknown()
     machine.give_up(path, node)
     if name.endswith("_") and not name.endswith("__") and args.positional:
         # By torch's naming, a trailing underscore writes to the first argument.
@@ -101,25 +98,17 @@ def _unbound_init(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     receiver = args.positional[0]
     record = state[receiver] if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):
-        rest = Args(args.positional[1:], args.keywords, args.open)
-        return call_module_method(machine, state, receiver, record, "super.__init__", rest, node)
+        return call_module_method(machine, state, receiver, record, "super.__init__", args.rest, node)
     return None
 
 
 def _unbound_method(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.Tensor.add_(t, ...)"""
-    if args.positional:
-        ref = as_tensor(machine, state, args.positional[0], node)
-        if ref is not None:
-            return call_tensor_method(
-                machine, state, ref, name, Args(args.positional[1:], args.keywords, args.open), node
-            )
-    return machine.unknown()
+    ref = as_tensor(machine, state, args.positional[0], node) if args.positional else None
+    return Unknown() if ref is None else call_tensor_method(machine, state, ref, name, args.rest, node)
 
 
-def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
-    entry = fact(name) or method_fact(name)
-    assert entry is not None
+def _from_table(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Value:
     value = apply(machine, state, entry, args, node)
     if isinstance(value, Ref) and args.keywords.get("device") == "meta":
         tag(state, value, "meta")
@@ -130,17 +119,14 @@ def _from_table(machine: Machine, state: State, name: str, args: Args, node: cst
     return value
 
 
-# Creation from data.
-
-
 # Modes.
 
 
 def _mode(mode: str) -> Native:
     def enter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         argument = args.get(0, "mode")
-        if args.positional and isinstance(args.positional[0], (Function, Bound)):
-            return with_mode(args.positional[0], Context(mode, syntax=node))
+        if isinstance(argument, (Function, Bound)):
+            return with_mode(argument, Context(mode, syntax=node))
         return Context(mode, argument, syntax=node)
 
     return enter
@@ -148,14 +134,14 @@ def _mode(mode: str) -> Native:
 
 def with_mode(function: Value, context: Context) -> Value:
     """Return a function that a grad mode decorates."""
-    if isinstance(function, Function):
-        mode = context.mode
-        if mode == "set_grad_enabled" and isinstance(context.argument, bool):
-            mode = "enable_grad" if context.argument else "no_grad"
-        elif mode == "inference_mode" and context.argument is False:
-            mode = "enable_grad"
-        return replace(function, modes=(*function.modes, Context(mode, syntax=context.syntax)))
-    return function
+    if not isinstance(function, Function):
+        return function
+    mode = context.mode
+    if mode == "set_grad_enabled" and isinstance(context.argument, bool):
+        mode = "enable_grad" if context.argument else "no_grad"
+    elif mode == "inference_mode" and context.argument is False:
+        mode = "enable_grad"
+    return replace(function, modes=(*function.modes, Context(mode, syntax=context.syntax)))
 
 
 def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -169,36 +155,8 @@ def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTN
     return Context("set_grad_enabled", wanted, former, node)
 
 
-def _is_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("bool") if state.grad is None else state.grad
-
-
-def _context(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Context("other")
-
-
 def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return args.positional[0] if args.positional else External("builtins.<same>")
-
-
-def _parallelised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """parallelize_module(module, ...): the module itself, parts of which are sharded."""
-    return args.get(0, "module")
-
-
-def _data(path: str) -> Native:
-    def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        return new_data(machine, state, path, args, node)
-
-    return make
-
-
-def _number(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown("number")
-
-
-def _nothing(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return None
 
 
 def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -208,12 +166,8 @@ def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode
 
 
 def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    value = args.get(0, "iterable", ())
-    if isinstance(value, Ref):
-        record = state[value]
-        if isinstance(record, Sequence) and not record.open:
-            return record.items
-    return value if type(value) is tuple else machine.unknown()
+    items = known_items(state, args.get(0, "iterable", ()))
+    return Unknown() if items is None else items
 
 
 def limits(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -240,10 +194,6 @@ def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNod
     return module
 
 
-def _device(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return Unknown("device", syntax=node)
-
-
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_, clip_grad_value_: written in place to each gradient; without a bound, only measured."""
     given, bound = args.get(0, "parameters"), args.get(1, "max_norm", args.keywords.get("clip_value"))
@@ -257,7 +207,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):
             bump(machine, state, gradient, Write(node, "clip_grad"))
-    return machine.unknown("number")
+    return Unknown("number")
 
 
 def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -277,85 +227,64 @@ def _from_pretrained(path: str) -> Native:
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         given = known_tensor(machine, state, args.get(0, "embeddings"))
         shape = None if given is None else tensor_at(state, given).shape
-        sizes = shape if shape is not None and len(shape) == 2 else (machine.unknown("int"), machine.unknown("int"))
+        sizes = shape if shape is not None and len(shape) == 2 else (Unknown("int"), Unknown("int"))
         module = new_module(machine, state, path, Args(tuple(sizes)), node)
-        record = state[module] if isinstance(module, Ref) else None
-        weight = record.attrs.get("weight") if isinstance(record, Instance) else None
-        leaf = state.heap.get(weight.id) if isinstance(weight, Ref) else None
-        if isinstance(weight, Ref) and isinstance(leaf, Tensor):
-            freeze = args.get(1, "freeze", True)
-            flag = not freeze if isinstance(freeze, bool) and not args.open else None
-            dtype = None if given is None else tensor_at(state, given).dtype
-            state.put(weight.id, leaf._replace(grad=flag, dtype=dtype))
+        weight = state.at(module, Instance).attrs["weight"]
+        assert isinstance(weight, Ref)
+        freeze = args.get(1, "freeze", True)
+        flag = not freeze if isinstance(freeze, bool) and not args.open else None
+        dtype = None if given is None else tensor_at(state, given).dtype
+        state.put(weight.id, tensor_at(state, weight)._replace(grad=flag, dtype=dtype))
         return module
 
     return make
 
 
-PRETRAINED: dict[str, Native] = {
-    f"torch.nn.{name}.from_pretrained": _from_pretrained(f"torch.nn.{name}") for name in ("Embedding", "EmbeddingBag")
-}
-
-
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
-    **PRETRAINED,
-    "torch.nn.utils.weight_norm": _reparametrised,
-    "torch.nn.utils.spectral_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.weight_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.spectral_norm": _reparametrised,
-    "torch.nn.utils.parametrizations.orthogonal": _reparametrised,
-    "torch.nn.utils.parametrize.register_parametrization": _reparametrised,
-    "torch.nn.utils.remove_weight_norm": _same,
-    "torch.nn.utils.remove_spectral_norm": _same,
-    "torch.device": _device,
+    **{f"{path}.from_pretrained": _from_pretrained(path) for path in ("torch.nn.Embedding", "torch.nn.EmbeddingBag")},
+    **{
+        f"torch.nn.utils.{name}": _reparametrised
+        for name in (
+            *("weight_norm", "spectral_norm", "parametrizations.weight_norm", "parametrizations.spectral_norm"),
+            *("parametrizations.orthogonal", "parametrize.register_parametrization"),
+        )
+    },
+    "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
-    "torch.no_grad": _mode("no_grad"),
-    "torch.autograd.no_grad": _mode("no_grad"),
-    "torch.enable_grad": _mode("enable_grad"),
-    "torch.autograd.enable_grad": _mode("enable_grad"),
-    "torch.inference_mode": _mode("inference_mode"),
-    "torch.autograd.inference_mode": _mode("inference_mode"),
-    "torch.set_grad_enabled": _set_grad_enabled,
-    "torch.autograd.set_grad_enabled": _set_grad_enabled,
-    "torch.is_grad_enabled": _is_grad_enabled,
+    **{
+        f"torch.{place}{mode}": _mode(mode)
+        for place in ("", "autograd.")
+        for mode in ("no_grad", "enable_grad", "inference_mode")
+    },
+    **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), _set_grad_enabled),
+    "torch.is_grad_enabled": lambda machine, state, *_: Unknown("bool") if state.grad is None else state.grad,
     "torch.is_tensor": _is_tensor,
-    "torch.autocast": _mode("autocast"),
-    "torch.amp.autocast": _mode("autocast"),
-    "torch.cuda.amp.autocast": _mode("autocast"),
-    "torch.autograd.set_detect_anomaly": _context,
-    "torch.autograd.detect_anomaly": _context,
-    "torch.autograd.graph.save_on_cpu": _context,
+    **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
+    **{
+        f"torch.autograd.{name}": lambda *_: Context("other")
+        for name in ("set_detect_anomaly", "detect_anomaly", "graph.save_on_cpu")
+    },
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
-    "torch.manual_seed": _nothing,
-    "torch.set_default_dtype": _other_default,
-    "torch.set_default_tensor_type": _other_default,
+    "torch.manual_seed": lambda *_: None,
+    **dict.fromkeys(("torch.set_default_dtype", "torch.set_default_tensor_type"), _other_default),
+    **{f"torch.jit.{how}": _same for how in ("script", "ignore", "export", "unused")},
+    **{f"torch.nn.utils.remove_{how}_norm": _same for how in ("weight", "spectral")},
     "torch.compile": _same,
-    "torch.jit.script": _same,
-    "torch.jit.ignore": _same,
-    "torch.jit.export": _same,
-    "torch.jit.unused": _same,
-    "torch.utils.data.DataLoader": _data("torch.utils.data.DataLoader"),
-    "torch.utils.data.TensorDataset": _data("torch.utils.data.TensorDataset"),
-    "torch.nn.utils.clip_grad_norm_": _clip,
-    "torch.nn.utils.clip_grad_value_": _clip,
-    "torch.nn.utils.clip_grad_norm": _clip,
-    "torch.nn.utils.vector_to_parameters": _vector_to_parameters,
-    "torch.nn.utils.convert_parameters.vector_to_parameters": _vector_to_parameters,
-    "torch.nn.init.calculate_gain": _number,
+    **DATA,
+    **dict.fromkeys(SAMPLERS, new_sampler),
+    **{f"torch.nn.utils.clip_grad_{how}": _clip for how in ("norm_", "value_", "norm")},
+    **{f"torch.nn.utils.{place}vector_to_parameters": _vector_to_parameters for place in ("", "convert_parameters.")},
+    "torch.nn.init.calculate_gain": lambda machine, *_: Unknown("number"),
     "torch.Size": _size,
-    "torch.finfo": limits,
-    "torch.iinfo": limits,
-    "torch.distributions.kl_divergence": kl_divergence,
-    "torch.distributions.kl.kl_divergence": kl_divergence,
+    **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
+    **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
     "torch.utils.checkpoint.checkpoint": checkpoint,
-    "torch.distributed.tensor.parallel.parallelize_module": _parallelised,
-    "torch.distributed.fsdp.fully_shard": fully_shard,
-    "torch.distributed._composable.fsdp.fully_shard": fully_shard,
-    "torch.func.functional_call": functional_call,
-    "torch.nn.utils.stateless.functional_call": functional_call,
+    "torch.distributed.tensor.parallel.parallelize_module": lambda machine, state, args, node: args.get(0, "module"),
+    **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
+    **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),
 }
 """What needs words of its own, by path."""

@@ -35,7 +35,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.backward import Walk
 from gradlint.interpreter.torch.parameters import is_module, modules_of
@@ -49,12 +49,11 @@ _UNWATCHED = Context("no_grad")
 # Registered and removed.
 
 
-def register(kind: str) -> Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]:
+def register(kind: str) -> Method:
     """Return the method of a module that registers hooks of a kind."""
 
     def method(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-        record = state[ref]
-        assert isinstance(record, Instance)
+        record = state.at(ref, Instance)
         hook = Hook(kind, args.get(0, "hook"), fresh_address(), args.keywords.get("with_kwargs", False))
         known = record.module.hooks
         hooks = (hook, *known) if args.keywords.get("prepend") is True else (*known, hook)
@@ -81,8 +80,7 @@ def remove(state: State, handle: Instance) -> None:
     assert isinstance(handle.inner, HookHandle)
     owner, number = handle.inner
     if isinstance(owner, Ref):
-        record = state[owner]
-        assert isinstance(record, Instance)
+        record = state.at(owner, Instance)
         kept = tuple(hook for hook in record.module.hooks if hook.number != number)
         state.put(owner.id, record._replace(module=record.module._replace(hooks=kept)))
     elif ("hooks", owner) in state.facts:

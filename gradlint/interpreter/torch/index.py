@@ -9,27 +9,27 @@ from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, View, Write
+from gradlint.facts import fact
 from gradlint.facts.traits import OPERATORS
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.alias import CONTIGUOUS
+from gradlint.interpreter.torch.alias import CONTIGUOUS, view_kind
 from gradlint.interpreter.torch.apply import apply, broken_view, refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_index
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask
-from gradlint.shapes.infer import indexed
+from gradlint.shapes.index import indexed
 
 
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
     if refuses_index(machine, record, index, node):
-        return machine.unknown("raised")
+        return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
-        return machine.unknown("raised")
+        return Unknown("raised")
     made = indexed(record.shape, operand_of(machine, state, index))
     if state.grad is True:
         broken_view(machine, state, ref, node)
@@ -92,13 +92,7 @@ def _view(
     record = tensor_at(state, ref)
     operands = {"input": _term(record), "index": index}
     made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax, operands=operands)
-    kind = "plain"
-    if state.inference is True:
-        kind = "inference"
-    elif state.grad is False and record.inference is not True:
-        kind = "no_grad"
-    elif state.grad is None:
-        kind = "maybe"
+    kind = view_kind(state, record, "plain")
     expanded = _expanded(record, index, shape)
     return view_of(
         state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
@@ -236,4 +230,4 @@ def tensor_unary(machine: Machine, state: State, op: str, value: Ref, node: cst.
     if op == "+":
         return value
     entry = fact("neg" if op == "-" else "bitwise_not")
-    return machine.unknown() if entry is None else apply(machine, state, entry, Args((value,)), node)
+    return Unknown() if entry is None else apply(machine, state, entry, Args((value,)), node)

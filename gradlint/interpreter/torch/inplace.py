@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.announcement import LeafWritten, Written
-from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, View, Write
+from gradlint.domain.value import Ref, Tensor, Write
 from gradlint.domain.walk import leaves
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import NOT_ITERATED, SHARES
@@ -44,8 +45,7 @@ def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type
         if record.grad is True and record.leaf is True:
             return refusal.LeafWrite, record
         return None
-    base = state.heap[view.base]
-    assert isinstance(base, Tensor)
+    base = tensor_at(state, Ref(view.base))
     # A leaf whose flag was switched on behind the view: the view requires grad from then on, too.
     flagged = base.leaf is True and base.grad is True
     if not needs and record.grad is not True and not flagged:
@@ -55,6 +55,19 @@ def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type
     if (record.grad is True or flagged) and base.leaf is True and base.grad is True:
         return refusal.LeafViewWrite, base
     return None
+
+
+class _Change(NamedTuple):
+    """A write: what it is, the graphs of the other inputs, and what it saves for backward."""
+
+    op: str
+    syntax: cst.CSTNode
+    sources: Sequence[Edge]
+    saved: tuple[Saved, ...]
+    maybe_saved: bool
+    saves_result: bool
+    overwrites: bool
+    frees: Tri
 
 
 def write(
@@ -79,6 +92,7 @@ def write(
     """
     if certain and machine.transforms and captured(machine, state, ref, op, sources, syntax):
         return False
+    change = _Change(op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
     refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
@@ -86,30 +100,22 @@ def write(
     if refused is None and certain and expanded and not spared:
         refused = refusal.OverlapWrite, record
     if refused is not None:
-        kind, base = refused
-        _refuse(machine, kind, syntax, op, record, base, sources)
+        _refuse(machine, change, refused[0], record, refused[1])
         return False
     bump(machine, state, ref, Write(syntax, op, certain))
     leaf = _leaf_written(state, ref, record)
     if leaf is not None:
         machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))
-    _rebase(machine, state, ref, op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
+    _rebase(machine, state, ref, change)
     return True
 
 
-def _refuse(
-    machine: Machine,
-    kind: type[refusal.RefusedWrite],
-    syntax: cst.CSTNode,
-    op: str,
-    record: Tensor,
-    base: Tensor,
-    sources: Sequence[Edge],
-) -> None:
+def _refuse(machine: Machine, change: _Change, kind: type[refusal.RefusedWrite], record: Tensor, base: Tensor) -> None:
     viewed = record.syntax if record.view is not None else None
-    tracked = any(edge.flows is True for edge in sources)
-    held = base.node.leaf in machine.optimized and _reach_only(sources, base.node)
-    event = kind(syntax, op, base.syntax, viewed, base.parameter, tracked, machine.builder(syntax, op), held)
+    tracked = any(edge.flows is True for edge in change.sources)
+    held = base.node.leaf in machine.optimized and _reach_only(change.sources, base.node)
+    built = machine.builder(change.syntax, change.op)
+    event = kind(change.syntax, change.op, base.syntax, viewed, base.parameter, tracked, built, held)
     if isinstance(event, refusal.InferenceWrite):
         event = replace(event, mode=machine.inference_mode)
     machine.emit(event)
@@ -139,8 +145,7 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
     record = tensor_at(state, ref)
     if record.view is not None and record.view.kind == "maybe":
         # The tensor may be a copy, with a counter of its own, or share that of its base.
-        base = state.heap[record.view.base]
-        assert isinstance(base, Tensor)
+        base = tensor_at(state, Ref(record.view.base))
         state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
     machine.announce(state, Written(what.syntax, ref))
     state.put(record.counter, (*state.writes(record.counter), what))
@@ -159,21 +164,9 @@ def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
     )  # fmt: skip
 
 
-def _rebase(
-    machine: Machine,
-    state: State,
-    ref: Ref,
-    op: str,
-    syntax: cst.CSTNode,
-    sources: Sequence[Edge],
-    saved: tuple[Saved, ...],
-    maybe_saved: bool,
-    saves_result: bool,
-    overwrites: bool,
-    frees: bool | None,
-) -> None:
-    """The history behind a write: a tensor written with grad mode on joins the graph of what is written."""
-    record = tensor_at(state, ref)
+def _rebase(machine: Machine, state: State, ref: Ref, change: _Change) -> None:
+    """The history after a write: a tensor written with grad mode on joins the graph of what is written."""
+    record, sources = tensor_at(state, ref), change.sources
     needs = either([record.grad, *(edge.flows for edge in sources)])
     tracked = both(needs, state.grad)
     if tracked is False and (record.grad is not False or not (record.node.live or any(e.node.live for e in sources))):
@@ -181,51 +174,36 @@ def _rebase(
     view = record.view
     if view is None or view.kind == "maybe" or tracked is False:
         # The gradient of what is overwritten is zero, and computed all the same.
-        edges = (Edge(record.node, record.grad, "overwritten" if overwrites else None), *sources)
-        if saves_result:
-            saved = (*saved, saved_now(machine, state, ref, ">"))
-        node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
+        former = Edge(record.node, record.grad, "overwritten" if change.overwrites else None)
+        node = _written(machine, state, ref, change, former, tracked, change.frees)
         grad = either([record.grad, tracked])
         state.put(ref.id, record._replace(node=node, grad=grad))
         if tracked is not False and view is None:
             regenerate_views(state, ref.id, node, grad)
         return
-    _rebase_view(machine, state, ref, view, op, syntax, sources, saved, maybe_saved, saves_result, tracked, frees)
-
-
-def _rebase_view(
-    machine: Machine,
-    state: State,
-    ref: Ref,
-    view: View,
-    op: str,
-    syntax: cst.CSTNode,
-    sources: Sequence[Edge],
-    saved: tuple[Saved, ...],
-    maybe_saved: bool,
-    saves_result: bool,
-    tracked: bool | None,
-    frees: bool | None,
-) -> None:
-    """CopySlices: the base gets the new history, and every view of it is a view of that."""
-    base = state.heap[view.base]
-    assert isinstance(base, Tensor)
-    if saves_result:
-        saved = (*saved, saved_now(machine, state, ref, ">"))
-    edges = (Edge(base.node, base.grad), *sources)
-    # CopySlices frees the function it holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
-    frees = True if tracked is True else frees
-    node = Node(op, syntax, edges, tracked=tracked, saved=saved, maybe_saved=maybe_saved, frees=frees)
+    # CopySlices: the base gets the new history, and every view of it is a view of that. It frees the function that it
+    # holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
+    base = tensor_at(state, Ref(view.base))
+    frees = True if tracked is True else change.frees
+    node = _written(machine, state, ref, change, Edge(base.node, base.grad), tracked, frees)
     grad = either([base.grad, tracked])
     state.put(view.base, base._replace(node=node, grad=grad))
     regenerate_views(state, view.base, node, grad)
 
 
+def _written(machine: Machine, state: State, ref: Ref, change: _Change, former: Edge, tracked: Tri, frees: Tri) -> Node:
+    """Return the node of a write."""
+    saved = (*change.saved, saved_now(machine, state, ref, ">")) if change.saves_result else change.saved
+    return Node(
+        change.op, change.syntax, (former, *change.sources),
+        tracked=tracked, saved=saved, maybe_saved=change.maybe_saved, frees=frees,
+    )  # fmt: skip
+
+
 def regenerate_views(state: State, base: int, node: Node, grad: bool | None) -> None:
     """Every view of a base whose history changed hangs on the new history."""
     for address in state.views(base):
-        other = state.heap[address]
-        assert isinstance(other, Tensor)
+        other = tensor_at(state, Ref(address))
         if other.view is not None and other.view.kind != "maybe":
             made = Node("view", other.syntax or node.syntax, [Edge(node, grad)], tracked=node.tracked)
             state.put(address, other._replace(node=made, grad=grad))

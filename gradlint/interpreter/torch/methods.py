@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
@@ -16,18 +13,24 @@ from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
+from gradlint.facts import method_fact
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, refuse_whole
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.names import method_fact
-from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, overlap_of, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    OVERLAP,
+    both,
+    known_tensor,
+    new_tensor,
+    same_memory,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -57,10 +60,6 @@ def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CST
     return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
 
 
-def _item(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return number_of(machine, state, ref, "number", node)
-
-
 def _tolist(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     origin = Node("tolist", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
@@ -82,12 +81,7 @@ def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     """Return the same memory and version counter, no graph."""
     record = tensor_at(state, ref)
     made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
-    return state.new(
-        Tensor(
-            record.counter, record.memory, made, False, record.dtype, record.shape,
-            inference=record.inference, syntax=node, tags=record.tags | overlap_of(record),
-        )
-    )  # fmt: skip
+    return same_memory(state, record, made, record.tags)
 
 
 def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -119,7 +113,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
         machine.emit(HookWithoutGrad(node, "register_hook"))
-        return machine.unknown()
+        return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
 
@@ -128,7 +122,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
         machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
-        return machine.unknown()
+        return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
 
@@ -189,10 +183,6 @@ def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
     filled = not sizes or len(sizes) < len(args.positional)
     made = Node("new" if filled else "uninitialised", node)
     return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
-
-
-def _backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return tensor_backward(machine, state, ref, args, node)
 
 
 def _cpu(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -309,31 +299,22 @@ def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cs
 
 def _tensors(machine: Machine, state: State, value: Value) -> list[Ref] | None:
     """Return the tensors of a list of which all items are known."""
-    items = _items(state, value)
-    if items is None:
-        return None
-    found = [known_tensor(machine, state, item) for item in items]
-    return [one for one in found if one is not None] if all(one is not None for one in found) else None
-
-
-def _items(state: State, value: Value) -> tuple[Value, ...] | None:
-    if type(value) is tuple:
-        return value
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record.items if isinstance(record, Sequence) and not record.open else None
+    items = known_items(state, value)
+    found = [ref for item in items or () if (ref := known_tensor(machine, state, item)) is not None]
+    return None if items is None or len(found) < len(items) else found
 
 
 def _at(machine: Machine, state: State, value: Value, index: int) -> Value:
     """Return what a further argument has for one tensor: its item of a list, or the number that is for all."""
-    items = _items(state, value)
+    items = known_items(state, value)
     if items is None:
         return value
-    return items[index] if index < len(items) else machine.unknown()
+    return items[index] if index < len(items) else Unknown()
 
 
 METHODS: dict[str, Method] = {
-    "backward": _backward,
-    "item": _item,
+    "backward": tensor_backward,
+    "item": lambda machine, state, ref, args, node: number_of(machine, state, ref, "number", node),
     "tolist": _tolist,
     "numpy": _numpy,
     "detach": _detach,

@@ -27,11 +27,11 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.facts import Entry, resolve
+from gradlint.facts import Entry, fact, resolve
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
-from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part, is_foreign
+from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
@@ -41,7 +41,6 @@ from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.interpreter.torch.module_methods import METHODS
 from gradlint.interpreter.torch.module_parts import fill_container
-from gradlint.interpreter.torch.names import fact
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
@@ -58,15 +57,14 @@ from gradlint.interpreter.torch.parameters import (
 )
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
-from gradlint.interpreter.world.placeholders import call_supposed, is_placeholder
+from gradlint.interpreter.world.placeholders import call_supposed
 
 
 def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
     """Return an object of a class of the program that derives from a torch module."""
     ref = state.new(Instance(cls, {}, {}, False, node))
     if isinstance(find_in_class(state, cls, "__init__"), Function):
-        record = state[ref]
-        assert isinstance(record, Instance)
+        record = state.at(ref, Instance)
         state.put(ref.id, record._replace(module=ModuleState(uninitialised=True)))
     return ref
 
@@ -75,7 +73,7 @@ def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.
     """Return a module of torch: its configuration, and the parameters that the table derives from it."""
     lazy = _LAZY.fullmatch(path)
     if lazy is not None:
-        path, args = f"torch.nn.{lazy[1]}", args.prepend(machine.unknown("int"))  # The size that the first call tells.
+        path, args = f"torch.nn.{lazy[1]}", args.prepend(Unknown("int"))  # The size that the first call tells.
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_module(machine, state, ref, path, args, node)
     return ref
@@ -87,8 +85,7 @@ _LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)"
 
 def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args, node: cst.CSTNode) -> None:
     """What the constructor of a torch module sets."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     if path in WRAPPERS:
         attrs = {**record.attrs, "module": args.get(0, "module")}
         state.put(ref.id, record._replace(attrs=attrs))
@@ -115,7 +112,7 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         shape = parameter_shape(entry.name, name, sizes)
         attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=UNCOUNTED, name=name)
     for name in sorted(buffers.must):
-        attrs[name] = new_tensor(state, _origin(node), tags=UNCOUNTED)
+        attrs[name] = new_tensor(state, Node("buffer", node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open
     state.put(ref.id, record._replace(attrs=attrs, config={**record.config, **config}, open=is_open))
 
@@ -126,10 +123,6 @@ def _parameter_dtype(args: Args) -> str | None:
     if wanted is None:
         return "float32" if not args.open else None
     return dtypes.named(wanted.path.removeprefix("torch.")) if isinstance(wanted, External) else None
-
-
-def _origin(node: cst.CSTNode):  # type: ignore[no-untyped-def]
-    return Node("buffer", node)
 
 
 # Attributes.
@@ -148,7 +141,7 @@ def module_attribute(
             return Bound(obj, name)
         if name in record.config:
             return record.config[name]
-        if is_foreign(record):
+        if record.module.foreign:
             return foreign_part(machine, state, obj, name) or machine.symbol("attr", obj, name)
         machine.announce(state, NameMissing(node, obj, name))
         return machine.symbol("attr", obj, name)
@@ -225,12 +218,12 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
         if isinstance(index, Unknown) and items:
             escape(machine, state, items)  # It stands for each of them.
             return items[0]
-    return ref if is_foreign(record) and isinstance(index, slice) else machine.symbol("item", ref, index)
+    return ref if record.module.foreign and isinstance(index, slice) else machine.symbol("item", ref, index)
 
 
 def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
     """container[index] = module"""
-    if isinstance(index, int) and not is_foreign(record):
+    if isinstance(index, int) and not record.module.foreign:
         names = list(record.attrs)
         if -len(names) <= index < len(names):
             state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
@@ -267,9 +260,9 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return unknown_call(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
         return machine.call(state, record.attrs.get("module"), args, node)
-    if is_placeholder(record):
+    if record.module.torn is not None:
         return call_supposed(state, ref, record, args, node)
-    if is_foreign(record):
+    if record.module.foreign:
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)
         return result
@@ -342,7 +335,7 @@ def call_module_method(
     else:
         base = library_base(state, record.cls)
         if base is not None and is_scheduler_path(base):
-            return machine.unknown()
+            return Unknown()
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
@@ -361,8 +354,6 @@ def _super_method(
             return None
         if name == "forward":
             return _call_library(machine, state, ref, record, args, node)
-        if name in ("train", "eval") and name in METHODS:
-            return METHODS[name](machine, state, ref, args, node)
         if name in METHODS:
             return METHODS[name](machine, state, ref, args, node)
         if name == "__setattr__" and len(args.positional) == 2 and isinstance(args.positional[0], str):

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
 
 import libcst as cst
 
-from gradlint.domain.announcement import (
-    GradientsCleared,
-    ModeSwitched,
-    ParametersListed,
-    RequiresGradSet,
-    StateDictLoaded,
-    StateDictTaken,
-)
+from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.interpreter.libraries.model_zoos import is_foreign
-from gradlint.interpreter.machine import Machine
+from gradlint.facts.traits import CASTS
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
@@ -27,78 +19,55 @@ from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     children_of,
-    is_module,
     modules_of,
     parameter_registered,
     parameters_of,
 )
 from gradlint.interpreter.torch.switches import note_flag
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
-
+from gradlint.interpreter.torch.tensor import tensor_at
 
 MANY_NAMES = 64
 """Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
 
 
-def _instance(state: State, ref: Ref) -> Instance:
-    record = state[ref]
-    assert isinstance(record, Instance)
-    return record
+def _parameters(named: bool) -> Method:
+    def parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        found, is_open = parameters_of(state, ref)
+        items: list[Value] = [*found] if named else [value for _, value in found]
+        if named and (is_open or len(found) > MANY_NAMES):
+            # A few stand for all, whose names are others.
+            items = [(Unknown("str"), value) for _, value in found]
+        made = state.new(Sequence(tuple(items), "iterator", is_open))
+        machine.announce(state, announcement.ParametersListed(node, ref, made))
+        return made
+
+    return parameters
 
 
-def _parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found, is_open = parameters_of(state, ref)
-    made = state.new(Sequence(tuple(value for _, value in found), "iterator", is_open))
-    machine.announce(state, ParametersListed(node, ref, made))
-    return made
+def _modules(named: bool) -> Method:
+    def modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        found = list(modules_of(state, ref))
+        items: list[Value] = [(Unknown("str"), module) if named else module for module, _ in found]
+        return state.new(Sequence(tuple(items), "iterator", any(record.open for _, record in found)))
+
+    return modules
 
 
-def _named_parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found, is_open = parameters_of(state, ref)
-    if is_open or len(found) > MANY_NAMES:
-        # A few stand for all, whose names are others.
-        found = [(Unknown("str"), value) for _, value in found]  # type: ignore[misc]
-    made = state.new(Sequence(tuple(found), "iterator", is_open))
-    machine.announce(state, ParametersListed(node, ref, made))
-    return made
+def _children(named: bool) -> Method:
+    def children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = state.at(ref, Instance)
+        if record.module.foreign:
+            return state.new(Sequence((), "iterator", True))
+        found = tuple((name, child) if named else child for name, child in children_of(state, record))
+        return state.new(Sequence(found, "iterator", record.open))
 
-
-def _modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found = list(modules_of(state, ref))
-    is_open = any(record.open for _, record in found)
-    return state.new(Sequence(tuple(module for module, _ in found), "iterator", is_open))
-
-
-def _named_modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    found = list(modules_of(state, ref))
-    is_open = any(record.open for _, record in found)
-    return state.new(Sequence(tuple((Unknown("str"), module) for module, _ in found), "iterator", is_open))
-
-
-def _children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    if is_foreign(record):
-        return state.new(Sequence((), "iterator", True))
-    return state.new(Sequence(tuple(child for _, child in children_of(state, record)), "iterator", record.open))
-
-
-def _named_children(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    if is_foreign(record):
-        return state.new(Sequence((), "iterator", True))
-    return state.new(Sequence(tuple(children_of(state, record)), "iterator", record.open))
-
-
-def _buffers(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return state.new(Sequence((), "iterator", True))
+    return children
 
 
 def _moved(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """cuda() and its like: the parameters stay the same objects, on another device."""
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, parameter)
         state.put(parameter.id, record._replace(tags=record.tags - {"cpu"}))
     return ref
 
@@ -109,11 +78,7 @@ def _itself(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 
 def _cast(dtype: str) -> Method:
-    def cast(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-        _retype(state, ref, dtype)
-        return ref
-
-    return cast
+    return lambda machine, state, ref, args, node: _retyped(state, ref, dtype)
 
 
 def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -121,10 +86,10 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
         if isinstance(value, External):
             dtype = named(value.path.removeprefix("torch."))
             if dtype is not None and is_floating(dtype):
-                _retype(state, ref, dtype)
+                _retyped(state, ref, dtype)
         elif isinstance(value, Unknown) and not _is_no_type(value):
             # A device most likely; a dtype cannot be ruled out.
-            _retype(state, ref, None)
+            _retyped(state, ref, None)
     return _moved(machine, state, ref, args, node)
 
 
@@ -133,24 +98,18 @@ def _is_no_type(value: Unknown) -> bool:
     return value.kind in ("device", "str", "int", "bool") or (value.key is not None and value.key[0] == "device")
 
 
-def _retype(state: State, ref: Ref, dtype: str | None) -> None:
+def _retyped(state: State, ref: Ref, dtype: str | None) -> Ref:
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
+        record = tensor_at(state, parameter)
         state.put(parameter.id, record._replace(dtype=dtype))
+    return ref
 
 
 def _train(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     mode = args.get(0, "mode", True)
     training = mode if isinstance(mode, bool) else None
     set_training(state, ref, training)
-    machine.announce(state, ModeSwitched(node, ref, training))
-    return ref
-
-
-def _eval(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    set_training(state, ref, False)
-    machine.announce(state, ModeSwitched(node, ref, False))
+    machine.announce(state, announcement.ModeSwitched(node, ref, training))
     return ref
 
 
@@ -163,18 +122,18 @@ def set_training(state: State, ref: Ref, mode: bool | None) -> None:
 
 def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     wanted = args.get(0, "requires_grad", True)
+    flag = wanted if isinstance(wanted, bool) else None
     for _, parameter in parameters_of(state, ref)[0]:
-        record = state[parameter]
-        assert isinstance(record, Tensor)
-        machine.announce(state, RequiresGradSet(node, parameter, wanted if isinstance(wanted, bool) else None))
-        note_flag(machine, record, wanted if isinstance(wanted, bool) else None, node)
-        state.put(parameter.id, record._replace(grad=wanted if isinstance(wanted, bool) else None))
+        record = tensor_at(state, parameter)
+        machine.announce(state, announcement.RequiresGradSet(node, parameter, flag))
+        note_flag(machine, record, flag, node)
+        state.put(parameter.id, record._replace(grad=flag))
     return ref
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     parameters = [parameter for _, parameter in parameters_of(state, ref)[0]]
-    machine.announce(state, GradientsCleared(node, parameters))
+    machine.announce(state, announcement.GradientsCleared(node, parameters))
     for parameter in parameters:
         clear_gradient(machine, state, parameter, args, node)
     return None
@@ -192,7 +151,7 @@ def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node:
 
 
 def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
-    record = _instance(state, ref)
+    record = state.at(ref, Instance)
     if isinstance(name, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
     else:
@@ -200,7 +159,7 @@ def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
 
 
 def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
+    record = state.at(ref, Instance)
     value = args.get(0, "module")
     state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
     return ref
@@ -208,7 +167,7 @@ def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     items = items_of(machine, state, args.get(0, "modules"), node)
-    record = _instance(state, ref)
+    record = state.at(ref, Instance)
     attrs = dict(record.attrs)
     for value in items.items:
         attrs[str(len(attrs))] = value
@@ -225,64 +184,55 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
-    machine.announce(state, StateDictTaken(node, ref, made))
+    machine.announce(state, announcement.StateDictTaken(node, ref, made))
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
-    machine.announce(state, StateDictLoaded(node, ref, args.get(0, "state_dict")))
+    machine.announce(state, announcement.StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
-    return machine.unknown()
+    return Unknown()
 
 
 def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """reset_parameters draws the parameters of one layer anew, in place."""
-    for value in _instance(state, ref).attrs.values():
+    for value in state.at(ref, Instance).attrs.values():
         record = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(record, Tensor) and record.parameter:
             bump(machine, state, value, Write(node, "reset_parameters"))
     return None
 
 
-def _items(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    pairs = tuple((name, value) for name, value in record.attrs.items() if is_module(state, value))
-    return state.new(Sequence(pairs, "list", record.open))
+def _listed(items: Callable[[State, Instance], Iterable[Value]]) -> Method:
+    """Return items(), values() or keys() of a dictionary of modules."""
 
+    def listed(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        record = state.at(ref, Instance)
+        return state.new(Sequence(tuple(items(state, record)), "list", record.open))
 
-def _values(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    return state.new(Sequence(tuple(record.attrs.values()), "list", record.open))
-
-
-def _keys(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = _instance(state, ref)
-    return state.new(Sequence(tuple(record.attrs), "list", record.open))
+    return listed
 
 
 METHODS: dict[str, Method] = {
-    "parameters": _parameters,
-    "named_parameters": _named_parameters,
-    "modules": _modules,
-    "named_modules": _named_modules,
-    "children": _children,
-    "named_children": _named_children,
-    "buffers": _buffers,
+    "parameters": _parameters(named=False),
+    "named_parameters": _parameters(named=True),
+    "modules": _modules(named=False),
+    "named_modules": _modules(named=True),
+    "children": _children(named=False),
+    "named_children": _children(named=True),
+    "buffers": lambda machine, state, *_: state.new(Sequence((), "iterator", True)),
     "cuda": _moved,
     "cpu": _itself,
     "xpu": _moved,
     "compile": _itself,
     "share_memory": _itself,
     "to": _to,
-    "float": _cast("float32"),
-    "double": _cast("float64"),
-    "half": _cast("float16"),
-    "bfloat16": _cast("bfloat16"),
+    **{name: _cast(dtype) for name, dtype in CASTS.items() if name in ("float", "double", "half", "bfloat16")},
     "train": _train,
-    "eval": _eval,
+    "eval": lambda machine, state, ref, args, node: _train(machine, state, ref, Args((False,)), node),
     "requires_grad_": _requires_grad,
     "zero_grad": _zero_grad,
     "register_parameter": _register_parameter,
@@ -299,9 +249,9 @@ METHODS: dict[str, Method] = {
     "state_dict": _state_dict,
     "load_state_dict": _load,
     "reset_parameters": _reset,
-    "items": _items,
-    "values": _values,
-    "keys": _keys,
+    "items": _listed(children_of),
+    "values": _listed(lambda state, record: record.attrs.values()),
+    "keys": _listed(lambda state, record: record.attrs),
     "register_forward_hook": register("forward"),
     "register_forward_pre_hook": register("pre"),
     "register_full_backward_hook": register("backward"),

@@ -62,8 +62,7 @@ def _renumbered(attrs: dict[str, Value]) -> dict[str, Value]:
 
 def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """container.insert(index, module)"""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     index, value = args.get(0, "index"), args.get(1, "module")
     names = list(parts(record))
     if not isinstance(index, int) or record.open or not all(name.isdigit() for name in names):
@@ -140,6 +139,5 @@ def _attribute(state: State, module: Value, name: str) -> Value:
 
 
 def _put(state: State, module: Ref, name: str, value: Value) -> None:
-    record = state[module]
-    assert isinstance(record, Instance)
+    record = state.at(module, Instance)
     state.put(module.id, record._replace(attrs={**record.attrs, name: value}))

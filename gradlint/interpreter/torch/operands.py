@@ -11,10 +11,10 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import Param, Signature
 from gradlint.facts.row import NO_CONSTANT
-from gradlint.interpreter.contents import contents
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.tensor import is_scalar, known_tensor, size_symbol, tensor_at
-from gradlint.shapes.infer import UNKNOWN, Operand, Several
+from gradlint.shapes.operand import UNKNOWN, Operand, Several
 
 
 def bind(

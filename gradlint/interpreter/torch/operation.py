@@ -17,11 +17,14 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import LIKES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import AUTOCAST
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
-from gradlint.shapes.infer import Operand, Several, module_result, result
+from gradlint.shapes.infer import result
+from gradlint.shapes.module import module_result
+from gradlint.shapes.operand import Operand, Several
 
 
 class Input(NamedTuple):
@@ -40,21 +43,9 @@ class Operation:
     """
 
     __slots__ = (
-        "_saved",
-        "bound",
-        "canonical",
-        "config",
-        "entry",
-        "flags",
-        "inputs",
-        "machine",
-        "misfit",
-        "name",
-        "node",
-        "overload",
-        "state",
-        "terms",
-    )
+        "_saved", "bound", "canonical", "config", "entry", "flags", "inputs", "machine", "misfit", "name", "node",
+        "overload", "state", "terms",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -114,14 +105,15 @@ class Operation:
         absent = _absent(state, value)
         if absent is not None and param is not None and param.tensor and not param.default:
             absent_gradient(machine, absent, self.node)
-        found = tensors_in(machine, state, value)
-        if found or _is_list(state, value):
+        found, listed = tensors_in(machine, state, value), sequence_at(state, value)
+        if found or listed is not None:
             for ref in found:
                 yield Input(name, ref)
             if param is None or param.tensor or param.number:
-                for item in _unknown_items(state, value):
+                for item in _unknown_items(state, listed):
                     yield Input(name, None, item.origin)
-                self.misfit = self.misfit or (param is not None and param.tensor and _holds_number(state, value))
+                numbers = listed is not None and any(type(item) in _NUMBERS for item in listed.items)
+                self.misfit = self.misfit or (numbers and param is not None and param.tensor)
             return
         if isinstance(value, Unknown):
             if param is not None and param.tensor and not param.number:
@@ -274,17 +266,9 @@ class Operation:
         return tuple(saved), labels.may != labels.must
 
 
-def _is_list(state: State, value: Value) -> bool:
-    return type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], Sequence))
-
-
-def _unknown_items(state: State, value: Value) -> list[Unknown]:
+def _unknown_items(state: State, listed: Sequence | None) -> list[Unknown]:
     """Return the items of a list that may be tensors; one for those of an open list that shows none."""
-    items: tuple[Value, ...] = value if type(value) is tuple else ()
-    if isinstance(value, Ref):
-        record = state[value]
-        if isinstance(record, Sequence):
-            items = record.items or ((Unknown(),) if record.open else ())
+    items = () if listed is None else listed.items or ((Unknown(),) if listed.open else ())
     return [
         item
         for item in items
@@ -295,21 +279,8 @@ def _unknown_items(state: State, value: Value) -> list[Unknown]:
 _NUMBERS = frozenset({bool, int, float})
 
 
-def _holds_number(state: State, value: Value) -> bool:
-    """Return whether a plain number stands in a list of tensors."""
-    items: tuple[Value, ...] = value if type(value) is tuple else ()
-    if isinstance(value, Ref):
-        record = state[value]
-        items = record.items if isinstance(record, Sequence) else ()
-    return any(type(item) in _NUMBERS for item in items)
-
-
 def _absent(state: State, value: Value) -> NoGradient | None:
     """Return the None of a gradient that was never filled, among the values of an argument."""
-    if isinstance(value, NoGradient):
-        return value
-    items: tuple[Value, ...] = value if type(value) is tuple else ()
-    if isinstance(value, Ref):
-        record = state[value]
-        items = record.items if isinstance(record, Sequence) else ()
+    listed = sequence_at(state, value)
+    items = (value,) if listed is None else listed.items
     return next((item for item in items if isinstance(item, NoGradient)), None)

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from collections.abc import Iterable
 
 import libcst as cst
 
-from gradlint.domain.announcement import (
-    GradientReleased,
-    GradientsCleared,
-    GradientsUsed,
-    OptimizerMade,
-    OptimizerSupposed,
-    ParametersTaken,
-    StepCalled,
-    Stepped,
-)
+from gradlint.domain import announcement
 from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, TensorForParameters
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
@@ -34,13 +24,11 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import held_by_optimizer, optimizer_state
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
-
-Method: TypeAlias = "Callable[[Machine, State, Ref, Args, cst.CSTNode], Value]"
 
 
 def is_optimizer_path(path: str) -> bool:
@@ -58,30 +46,31 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """Return an optimizer that a file does not show: it holds these parameters, and perhaps others."""
     ref = state.new(Instance(External("torch.optim.Optimizer"), {}, {}, True, inner=OptimizerState(params)))
-    machine.announce(state, OptimizerSupposed(node, ref))
-    _admit(machine, state, ParametersTaken(node, ref, None, params, complete=False))
+    machine.announce(state, announcement.OptimizerSupposed(node, ref))
+    _admit(machine, state, announcement.ParametersTaken(node, ref, None, params, complete=False))
     return ref
 
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
     """What an optimizer's constructor does: it takes leaves, and at least one."""
     given = args.get(0, "params")
-    machine.announce(state, OptimizerMade(node, ref, given, args.open))
+    machine.announce(state, announcement.OptimizerMade(node, ref, given, args.open))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, given, node, shared)
-    _admit(machine, state, ParametersTaken(node, ref, given, params, complete=not is_open and not args.open))
+    _admit(
+        machine, state, announcement.ParametersTaken(node, ref, given, params, complete=not is_open and not args.open)
+    )
     _refuse_shared(machine, state, shared, node)
     if known_tensor(machine, state, given) is not None:
         machine.emit(TensorForParameters(node))
-    record_ = state[ref]
-    assert isinstance(record_, Instance)
+    record_ = state.at(ref, Instance)
     groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
     attrs = {**record_.attrs, "param_groups": state.new(Sequence(groups, "list", is_open))}
     inner = OptimizerState(tuple(params), is_open)
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
 
 
-def _admit(machine: Machine, state: State, taken: ParametersTaken) -> None:
+def _admit(machine: Machine, state: State, taken: announcement.ParametersTaken) -> None:
     """An optimizer takes leaves, and non-leaves that retain their gradient."""
     for param in taken.parameters:
         record = tensor_at(state, param)
@@ -143,16 +132,16 @@ def _is_picked(state: State, items: Value) -> bool:
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
-    machine.announce(state, StepCalled(node, ref))
+    machine.announce(state, announcement.StepCalled(node, ref))
     closure = args.get(0, "closure")
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
         machine.emit(ClosureIsValue(node))
-        return machine.unknown("raised")
+        return Unknown("raised")
     if closure is None and not args.open and _wants_closure(state, ref):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
     params = held_by_optimizer(state, ref)
-    machine.announce(state, Stepped(node, ref, params))
+    machine.announce(state, announcement.Stepped(node, ref, params))
     _update(machine, state, params, node)
     return result
 
@@ -160,13 +149,13 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cst.CSTNode) -> Value:
     """Return the loss that the closure gives; what it has filled is used before it is called again."""
     if closure is None:
-        machine.announce(state, GradientsUsed(node, ref, None, None, walked=False))
+        machine.announce(state, announcement.GradientsUsed(node, ref, None, None, walked=False))
         return None
     backwards = machine.backwards
     result: Value = None
     for _ in range(_evaluations(state, ref)):
         result = machine.call(state, closure, Args(), node)
-        machine.announce(state, GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
+        machine.announce(state, announcement.GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
     return result
 
 
@@ -189,15 +178,14 @@ def _wants_closure(state: State, ref: Ref) -> bool:
 
 def _evaluations(state: State, ref: Ref) -> int:
     """Return how often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     several = isinstance(record.cls, External) and record.cls.path.endswith(".LBFGS")
     return 2 if several and "max_iter" not in record.config else 1
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     params = held_by_optimizer(state, ref)
-    machine.announce(state, GradientsCleared(node, params))
+    machine.announce(state, announcement.GradientsCleared(node, params))
     for param in params:
         clear_gradient(machine, state, param, args, node)
     return None
@@ -210,7 +198,7 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
         return
     drop = args.get(0, "set_to_none", True)
     if drop is True:
-        machine.announce(state, GradientReleased(node, record.accumulated))
+        machine.announce(state, announcement.GradientReleased(node, record.accumulated))
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
     elif is_absent(state, param, record.accumulated):
         return
@@ -224,9 +212,8 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
 def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     group = args.get(0, "param_group")
     more, more_open = _collect(machine, state, (group,), node)
-    record = state[ref]
-    assert isinstance(record, Instance)
-    _admit(machine, state, ParametersTaken(node, ref, group, more, complete=not more_open))
+    record = state.at(ref, Instance)
+    _admit(machine, state, announcement.ParametersTaken(node, ref, group, more, complete=not more_open))
     held = held_by_optimizer(state, ref)
     whole = all(one in held for one in more) and not more_open
     _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
@@ -236,7 +223,7 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _nothing(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return machine.unknown()
+    return Unknown()
 
 
 OPTIMIZER_METHODS: dict[str, Method] = {

@@ -13,7 +13,7 @@ from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMiss
 from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Function, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
-from gradlint.domain.walk import inputs, leaves, reachable
+from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 
@@ -32,7 +32,6 @@ def is_module_path(path: str) -> bool:
 
 def module_base(state: State, record: Instance) -> str | None:
     """Return the library's module class that an object is of; None if it is no module."""
-    path: str | None
     path = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
     return path if path is not None and is_module_path(path) else None
 
@@ -45,25 +44,9 @@ def is_module(state: State, value: Value) -> bool:
     return isinstance(record, Instance) and module_base(state, record) is not None
 
 
-def is_opaque(state: State, record: Instance) -> bool:
-    """Return whether a module may have parameters that were not seen."""
-    if isinstance(record.cls, Ref) and has_unknown_base(state, record.cls):
-        return True
-    return record.open
-
-
 def modules_of(state: State, root: Ref) -> Iterator[tuple[Ref, Instance]]:
     """Yield a module and all those registered in it, each once."""
-
-    def children(ref: Ref) -> list[Ref]:
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        return [child for _, child in reversed(children_of(state, record))]
-
-    for ref in reachable([root], children):
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        yield ref, record
+    return ((ref, record) for _, ref, record in _named_modules(state, root))
 
 
 def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
@@ -75,8 +58,9 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     """Return the parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
-    for prefix, record in named_modules(state, root):
-        is_open = is_open or is_opaque(state, record)
+    for prefix, _, record in _named_modules(state, root):
+        # A base class that is not known may register parameters that are not seen.
+        is_open = is_open or record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
         for name, value in record.attrs.items():
             if isinstance(value, Ref):
                 tensor = state.heap.get(value.id)
@@ -99,19 +83,17 @@ def optimizer_state(record: object) -> OptimizerState:
     return inner if isinstance(inner, OptimizerState) else OptimizerState()
 
 
-def named_modules(state: State, root: Ref) -> Iterator[tuple[str, Instance]]:
+def _named_modules(state: State, root: Ref) -> Iterator[tuple[str, Ref, Instance]]:
     """Yield a module and all in it, each with the prefix that the names of its parameters get."""
     seen: set[int] = set()
     stack = [("", root)]
     while stack:
         prefix, ref = stack.pop()
-        if ref.id in seen:
-            continue
-        seen.add(ref.id)
-        record = state.heap[ref.id]
-        assert isinstance(record, Instance)
-        yield prefix, record
-        stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
+        if ref.id not in seen:
+            seen.add(ref.id)
+            record = state.at(ref, Instance)
+            yield prefix, ref, record
+            stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
 
 
 def parts(record: Instance) -> dict[str, Value]:
@@ -153,13 +135,13 @@ def parameter_registered(machine: Machine, state: State, value: Value, node: cst
     """register_parameter(name, value): torch refuses what is no parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
-        for leaf in leaf_records_behind(state, record.node):
+        for leaf in leaf_records(state, record.node):
             if leaf.parameter:
                 machine.emit(NoParameterRegistered(node, leaf.node.syntax))
                 return
 
 
-def leaf_records_behind(state: State, node: Node) -> Iterator[Tensor]:
+def leaf_records(state: State, node: Node) -> Iterator[Tensor]:
     """Yield the leaves that a value was computed from."""
     for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
@@ -213,15 +195,8 @@ def _linear(name: str, config: Config) -> Shape:
     return (out, _size(config.get("in_features"))) if name == "weight" else (out,)
 
 
-def _embedding(name: str, config: Config) -> Shape:
-    return (_size(config.get("num_embeddings")), _size(config.get("embedding_dim")))
-
-
-def _norm(key: str) -> Callable[[str, Config], Shape]:
-    def shape(name: str, config: Config) -> Shape:
-        return (_size(config.get(key)),)
-
-    return shape
+def _sized(*keys: str) -> Callable[[str, Config], Shape]:
+    return lambda name, config: tuple(_size(config.get(key)) for key in keys)
 
 
 def _layer_norm(name: str, config: Config) -> Shape:
@@ -251,17 +226,10 @@ def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
 
 _RULES: dict[str, Callable[[str, Config], Shape]] = {
     "Linear": _linear,
-    "Embedding": _embedding,
-    "EmbeddingBag": _embedding,
+    **dict.fromkeys(("Embedding", "EmbeddingBag"), _sized("num_embeddings", "embedding_dim")),
     "LayerNorm": _layer_norm,
-    "BatchNorm1d": _norm("num_features"),
-    "BatchNorm2d": _norm("num_features"),
-    "BatchNorm3d": _norm("num_features"),
-    "GroupNorm": _norm("num_channels"),
-    "Conv1d": _convolution(1, False),
-    "Conv2d": _convolution(2, False),
-    "Conv3d": _convolution(3, False),
-    "ConvTranspose1d": _convolution(1, True),
-    "ConvTranspose2d": _convolution(2, True),
-    "ConvTranspose3d": _convolution(3, True),
+    "GroupNorm": _sized("num_channels"),
+    **{f"BatchNorm{rank}d": _sized("num_features") for rank in (1, 2, 3)},
+    **{f"Conv{rank}d": _convolution(rank, False) for rank in (1, 2, 3)},
+    **{f"ConvTranspose{rank}d": _convolution(rank, True) for rank in (1, 2, 3)},
 }

@@ -19,12 +19,11 @@ from gradlint.domain.shape import at_least_two, is_single
 from gradlint.domain.value import Ref, Sequence, Tags, Tensor, Unknown, Value
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, JOINS, ONE_OR_MANY, SIZE_BY_OTHER
-from gradlint.interpreter.contents import contents
+from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at
-from gradlint.shapes.infer import Operand, Several
-from gradlint.shapes.infer import item as item_of
+from gradlint.shapes.operand import Operand, Several
 
 
 def results(call: Operation) -> Value:
@@ -101,14 +100,14 @@ def _structure(
     """Return the tensors of a nested result, numbered as they come."""
     outputs: list[Value] = []
     for index, name in enumerate(names):
-        size = item_of(sizes, index) if isinstance(sizes, Several) else Operand()
+        size = sizes.item(index) if isinstance(sizes, Several) else Operand()
         if isinstance(name, list):
             outputs.append(_structure(call, name, size, made, number))
         elif name == "Tensor":
             plain = size if isinstance(size, Operand) else Operand()
             outputs.append(_output(call, f">{next(number)}", plain, made))
         else:
-            outputs.append(None if name == "NoneType" else call.machine.unknown())
+            outputs.append(None if name == "NoneType" else Unknown())
     return tuple(outputs)
 
 

@@ -14,7 +14,7 @@ from gradlint.domain.announcement import LossScaled, Scheduled, Unscaled
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Value, Write
+from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value, Write
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.iteration import items_of
@@ -55,9 +55,9 @@ def call_helper(
         if name == "step":
             epoch = bool(args.positional or args.keywords)
             machine.announce(state, Scheduled(node, record.cls.path, record.attrs.get("optimizer"), epoch))
-        return machine.unknown()
+        return Unknown()
     method = _METHODS.get(name)
-    return method(machine, state, ref, args, node) if method is not None else machine.unknown()
+    return method(machine, state, ref, args, node) if method is not None else Unknown()
 
 
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -120,8 +120,7 @@ def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     stages = stages_of(state, ref)
     if stages is not None and not stages.of and not args.positional and not args.keywords:
         machine.emit(ScalerOutOfOrder(node, "updated first"))
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     if record.config.get("enabled", True) is not False:
         begin_stages(state, ref)
     return None

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Instance, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Ref, Tensor, Value
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import all_attributes, contents
 
 
 def note_flag(machine: Machine, record: Tensor, wanted: bool | None, syntax: cst.CSTNode) -> None:
@@ -25,23 +26,12 @@ def note_flag(machine: Machine, record: Tensor, wanted: bool | None, syntax: cst
 def thaw(machine: Machine, state: State, values: Iterable[Value]) -> None:
     """Something unknown is given what is frozen: it may switch it on again."""
     left = {leaf for leaf in machine.frozen if is_off(state, leaf)}
-    seen: set[int] = set()
-    stack = list(values)
-    while stack and left:
-        value = stack.pop()
-        if type(value) is tuple:
-            stack.extend(value)
-        elif isinstance(value, Bound):
-            stack.append(value.receiver)
-        elif isinstance(value, Ref) and value.id not in seen:
-            seen.add(value.id)
-            record = state.heap.get(value.id)
-            if isinstance(record, Tensor) and record.node.leaf in left and record.node.leaf is not None:
-                left.discard(record.node.leaf)
-                machine.frozen.pop(record.node.leaf)
-                state.put(value.id, record._replace(grad=None))
-            elif isinstance(record, (Instance, Sequence)):
-                stack.extend(record.values() if isinstance(record, Instance) else record.items)
+    for value in contents(state, values, all_attributes, calls=True):
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor) and record.node.leaf in left:
+            left.discard(record.node.leaf)
+            machine.frozen.pop(record.node.leaf)
+            state.put(value.id, record._replace(grad=None))
 
 
 def is_off(state: State, leaf: int) -> bool:

@@ -177,6 +177,17 @@ def as_tensor(machine: Machine, state: State, value: Value, syntax: cst.CSTNode)
     return None
 
 
+def same_memory(state: State, record: Tensor, made: Node, tags: Tags, *, counter: int | None = None) -> Ref:
+    """Return a tensor over the memory of another, without its graph, as `detach` and `.data` do."""
+    counter = record.counter if counter is None else counter
+    return state.new(
+        Tensor(
+            counter, record.memory, made, False, record.dtype, record.shape,
+            inference=record.inference, syntax=made.syntax, tags=tags | overlap_of(record),
+        )
+    )  # fmt: skip
+
+
 def view_of(
     state: State,
     base: Ref,

@@ -8,18 +8,18 @@ for the parameters of a function that nothing in the file calls, and in which a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
 from gradlint.domain.walk import reachable
-from gradlint.interpreter.torch.names import method_fact
+from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import parts, root_of
 
 UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
@@ -63,11 +63,56 @@ class Names:
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
-            look = _LOOKS.get(type(node))
-            if look is not None:
-                look(self, node, top)
+            self._look(node, top)
             below = top and not isinstance(node, _SCOPES)
             stack.extend((child, below) for child in reversed(tuple(parts(node))))
+
+    def _look(self, node: cst.CSTNode, top: bool) -> None:
+        """Note what one piece of syntax does with names."""
+        match node:
+            case cst.Name():
+                self.of(node)
+                if top:
+                    self.outer_uses.add(node.value)
+            case cst.Attribute():
+                uses = self.of(node.value)
+                if uses is not None:
+                    uses.attributes.add(node.attr.value)
+                elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
+                    self.torn[node.value] = ()
+            case cst.Call():
+                uses = self.of(node.func) if node.args else None
+                if uses is not None:
+                    uses.called = True
+            case cst.Subscript():
+                if isinstance(node.value, cst.Call):
+                    self.torn[node.value] = ()
+                self.taken_apart(node.value)
+            case cst.Assign():
+                self._assign(node, top)
+            case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For() | cst.CompFor():
+                self.bind(node.target, top)
+            case cst.FunctionDef() | cst.ClassDef() | cst.AsName() | cst.Param():
+                self.bind(node.name, top and not isinstance(node, cst.Param))
+            case cst.ImportAlias():
+                (self.bound if top else self.inner).add(root_of(node.name))
+            case cst.Global():
+                self.bound |= {item.name.value for item in node.names}
+
+    def _assign(self, node: cst.Assign, top: bool) -> None:
+        for target in (one.target for one in node.targets):
+            self.bind(target, top)
+            place = _spelled(target)
+            if isinstance(target, (cst.Tuple, cst.List)):
+                parts = [element.value for element in target.elements]
+                self.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
+                self.taken_apart(node.value)
+                if isinstance(node.value, cst.Tuple):
+                    for part, element in zip(parts, node.value.elements, strict=False):
+                        self.keep(part, element.value)
+            elif place is not None and isinstance(node.value, cst.Call):
+                self.results.setdefault(place, []).append(node.value)
+            self.keep(target, node.value)
 
     def of(self, place: cst.CSTNode) -> _Uses | None:
         """Return the uses of a name, or of an attribute of `self`."""
@@ -75,13 +120,13 @@ class Names:
         return None if name is None else self.uses.setdefault(name, _Uses(place))
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
-        """A value gets a further name."""
+        """Note that a value gets a further name."""
         name, other = _spelled(given), _spelled(place)
         if name is not None and other is not None:
             self.kept_as[name] = other
 
     def taken_apart(self, place: cst.CSTNode) -> None:
-        """A value is unpacked, or an item is taken out of it."""
+        """Note that a value is unpacked, or an item is taken out of it."""
         uses = self.of(place)
         if uses is not None:
             uses.parts = True
@@ -97,7 +142,7 @@ class Names:
         return merged
 
     def bind(self, target: cst.CSTNode, top: bool) -> None:
-        """A target is assigned to."""
+        """Note the names that a target binds."""
         if isinstance(target, cst.Name):
             (self.bound if top else self.inner).add(target.value)
         elif isinstance(target, (cst.Tuple, cst.List)):
@@ -114,83 +159,6 @@ def _spelled(node: cst.CSTNode) -> str | None:
     if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
         return f"self.{node.attr.value}"
     return None
-
-
-def _name(names: Names, node: cst.Name, top: bool) -> None:
-    names.of(node)
-    if top:
-        names.outer_uses.add(node.value)
-
-
-def _attribute(names: Names, node: cst.Attribute, top: bool) -> None:
-    uses = names.of(node.value)
-    if uses is not None:
-        uses.attributes.add(node.attr.value)
-    elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
-        names.torn[node.value] = ()
-
-
-def _call(names: Names, node: cst.Call, top: bool) -> None:
-    uses = names.of(node.func) if node.args else None
-    if uses is not None:
-        uses.called = True
-
-
-def _subscript(names: Names, node: cst.Subscript, top: bool) -> None:
-    if isinstance(node.value, cst.Call):
-        names.torn[node.value] = ()
-    names.taken_apart(node.value)
-
-
-def _assign(names: Names, node: cst.Assign, top: bool) -> None:
-    for target in (one.target for one in node.targets):
-        names.bind(target, top)
-        place = _spelled(target)
-        if isinstance(target, (cst.Tuple, cst.List)):
-            parts = [element.value for element in target.elements]
-            names.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
-            names.taken_apart(node.value)
-            if isinstance(node.value, cst.Tuple):
-                for part, element in zip(parts, node.value.elements, strict=False):
-                    names.keep(part, element.value)
-        elif place is not None and isinstance(node.value, cst.Call):
-            names.results.setdefault(place, []).append(node.value)
-        names.keep(target, node.value)
-
-
-def _target(
-    names: Names, node: cst.AnnAssign | cst.AugAssign | cst.NamedExpr | cst.For | cst.CompFor, top: bool
-) -> None:
-    names.bind(node.target, top)
-
-
-def _named(names: Names, node: cst.FunctionDef | cst.ClassDef | cst.AsName | cst.Param, top: bool) -> None:
-    names.bind(node.name, top and not isinstance(node, cst.Param))
-
-
-def _import(names: Names, node: cst.ImportAlias, top: bool) -> None:
-    name: cst.CSTNode = node.name
-    while isinstance(name, cst.Attribute):
-        name = name.value
-    names.bind(name, top)
-
-
-def _global(names: Names, node: cst.Global, top: bool) -> None:
-    names.bound |= {item.name.value for item in node.names}
-
-
-_LOOKS: dict[type[cst.CSTNode], Callable[[Names, Any, bool], None]] = {
-    cst.Name: _name,
-    cst.Attribute: _attribute,
-    cst.Call: _call,
-    cst.Subscript: _subscript,
-    cst.Assign: _assign,
-    **dict.fromkeys((cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor), _target),
-    **dict.fromkeys((cst.FunctionDef, cst.ClassDef, cst.AsName, cst.Param), _named),
-    cst.ImportAlias: _import,
-    cst.Global: _global,
-}
-"""What the walk notes at each sort of syntax."""
 
 
 def _has(name: str) -> bool:

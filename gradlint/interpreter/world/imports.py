@@ -13,6 +13,7 @@ from __future__ import annotations
 from gradlint.domain.announcement import AttributeRead
 from gradlint.domain.state import MISSING, Frame, State
 from gradlint.domain.value import External, File, Imported, Unknown, Value
+from gradlint.facts.table import star_names
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
 
@@ -83,17 +84,11 @@ def from_stars(machine: Machine, state: State, frame: Frame, name: str, searched
         if isinstance(source, File):
             if machine.program.may_bind(source.path, name):
                 value = imported(machine, state, Imported(source.path, name), searched)
-                if not _is_unbound(value):
+                if not (isinstance(value, Unknown) and value.key is not None and value.key[0] == "import"):
                     return value
-        elif source.startswith("torch"):
-            found = machine.program.from_star(source, name)
-            if found is not None:
-                return found
+        elif source.startswith("torch") and name in star_names(source):
+            return machine.program.external(f"{source}.{name}")
     return None
-
-
-def _is_unbound(value: Value) -> bool:
-    return isinstance(value, Unknown) and value.key is not None and value.key[0] == "import"
 
 
 def admit(machine: Machine, state: State, path: str) -> Frame | None:

@@ -12,20 +12,16 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Unknown, Value
 from gradlint.interpreter.escape import origins
-from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, is_foreign, leaf_of, new_network
+from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, backpropagates, is_bare
+from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
 """How the operation is named that stands for the call of such a network or loss."""
-
-
-def is_placeholder(record: Instance) -> bool:
-    """Return whether a module is the placeholder of one that the file does not show."""
-    return record.module.torn is not None
 
 
 def supposed_network(
@@ -33,8 +29,7 @@ def supposed_network(
 ) -> Ref:
     """Return a network with parameters that require grad, and that may have gradients already."""
     ref = new_network(machine, state, node)
-    record = state[ref]
-    assert isinstance(record, Instance)
+    record = state.at(ref, Instance)
     for leaf in leaves_of(state, ref):
         made = tensor_at(state, leaf)
         state.put(leaf.id, made._replace(accumulated=Unknown("gradient")))
@@ -51,14 +46,8 @@ def supposed_loss(state: State, torn: Mapping[cst.CSTNode, tuple[bool, ...]], no
 def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
     """Return the leaf that stands for all parameters of a network."""
     record = state[ref]
-    leaf = leaf_of(record) if isinstance(record, Instance) and is_foreign(record) else None
+    leaf = leaf_of(record) if isinstance(record, Instance) and record.module.foreign else None
     return (leaf,) if isinstance(leaf, Ref) else ()
-
-
-def _name_of(node: cst.CSTNode) -> str:
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return name.value if isinstance(name, cst.Name) else "a network"
 
 
 def _may_bring_a_graph(state: State, value: Value) -> bool:
@@ -68,7 +57,7 @@ def _may_bring_a_graph(state: State, value: Value) -> bool:
 
 
 def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
-    """Return a call of what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
+    """Call what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
     found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
     if state.grad is not True:
         blocked = state.unrecorded()
@@ -82,15 +71,16 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         tracked = either(edge.flows for edge in edges) if edges else None
         if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
             tracked = None
-        made = Node(f"{SUPPOSED_CALL}{_name_of(node)}", node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+        op = SUPPOSED_CALL + (called_name(node) or "a network")
+        made = Node(op, node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     torn = record.module.torn
     pieces = () if torn is None else torn.get(node)
     if pieces is None:
         single = new_tensor(state, made, grad=made.tracked)
-        if not is_foreign(record):
+        if not record.module.foreign:
             state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
         return single
-    if not is_foreign(record) and len(pieces) > 1 and any(pieces):
+    if not record.module.foreign and len(pieces) > 1 and any(pieces):
         return tuple(_apart(state, made, one, node) for one in pieces)
     known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)

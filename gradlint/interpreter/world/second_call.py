@@ -20,13 +20,12 @@ from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Function, Instance, Ref, Value
-from gradlint.interpreter.contents import all_attributes, contents
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
-from gradlint.interpreter.reachable import Held, Place, held_by
-from gradlint.source.lower.syntax import parts
+from gradlint.interpreter.reachable import Place, all_attributes, contents, held_by
+from gradlint.source.lower.syntax import parts, root_of
 
 SHARE = 0.1
 """How much of a file's steps the second calls of one class may use up."""
@@ -49,14 +48,11 @@ def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozen
     """Return the names of the attributes in which a call left a graph."""
     names: set[str] = set()
     for end in ends:
-        places = [place for place, held in held_by(end, before).items() if any(map(_is_tracked, held))]
+        roots = ((place, one.root) for place, held in held_by(end, before).items() for one in held)
+        places = [place for place, root in roots if isinstance(root, Node) and root.tracked is True]
         if places and isinstance(made, Ref):
             names |= _names(end, made, places)
     return frozenset(names)
-
-
-def _is_tracked(held: Held) -> bool:
-    return isinstance(held.root, Node) and held.root.tracked is True
 
 
 def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
@@ -113,7 +109,7 @@ def _second_steps(
     if not second:
         return [], []
     calls.over(second, bounded=True)
-    raised = all(_raised(end) for end in second)
+    raised = all(None in end.freed.values() for end in second)
     found = [event for event in machine.events[seen:] if event.carried and (raised or not _is_refused(event))]
     return found, first + second
 
@@ -160,10 +156,6 @@ def _trained(ends: list[State], since: int) -> list[State]:
     return [end for end in ends if end.trained > since]
 
 
-def _raised(end: State) -> bool:
-    return any(place is None for place in end.freed.values())
-
-
 @contextmanager
 def _apart(machine: Machine) -> Iterator[None]:
     """Run aside: nothing that is done or left undone in the block counts elsewhere."""
@@ -203,13 +195,8 @@ def _names(state: State, made: Ref, places: Iterable[Place]) -> set[str]:
 
 def _is_reset(names: Iterable[str], ran: set[cst.CSTNode], resets: Resets) -> bool:
     """Return whether a function that was not run may change what the attributes hold."""
-    return any(
-        function not in ran and not _is_constructor(function) for name in names for function in resets.get(name, ())
-    )
-
-
-def _is_constructor(function: cst.CSTNode | None) -> bool:
-    return isinstance(function, cst.FunctionDef) and function.name.value == "__init__"
+    others = {function for name in names for function in resets.get(name, ())} - ran
+    return any(not isinstance(one, cst.FunctionDef) or one.name.value != "__init__" for one in others)
 
 
 def _owners(state: State, made: Ref) -> dict[object, set[str]]:
@@ -284,7 +271,7 @@ def _by_call(node: cst.Call) -> Iterator[str]:
         while isinstance(owner, cst.Attribute):
             yield owner.attr.value
             owner = owner.value
-    if _root(func) not in _READING:
+    if root_of(func) not in _READING:
         for arg in node.args:
             yield from _written(arg.value)
 
@@ -297,9 +284,3 @@ def _written(target: cst.BaseExpression) -> Iterator[str]:
         yield from _written(target.value)
     elif isinstance(target, cst.Attribute):
         yield target.attr.value
-
-
-def _root(func: cst.BaseExpression) -> str:
-    while isinstance(func, cst.Attribute):
-        func = func.value
-    return func.value if isinstance(func, cst.Name) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.source.core import Block, Code, Return
-from gradlint.source.lower.comprehension import lower_walk
+from gradlint.source.lower.comprehension import lower_generator
 from gradlint.source.lower.expression import lower_expression
 from gradlint.source.lower.scope import Scope
 from gradlint.source.lower.statement import lower_statements
@@ -23,7 +23,7 @@ def lower_body(code: Code) -> Block:
     if isinstance(node, cst.Lambda):
         scope.emit(Return(node, lower_expression(scope, node.body)))
     elif isinstance(node, cst.GeneratorExp):
-        lower_walk(scope, node)
+        lower_generator(scope, node)
     elif isinstance(node, cst.Module):
         lower_statements(scope, node.body)
     else:

@@ -1,7 +1,7 @@
 """Comprehensions are loops that append to an accumulator; their variables get names of their own.
 
-A generator expression that goes straight into a call is walked there and then, and read as such a loop, too. One that
-is kept for later is a function: its first iterable is evaluated where it stands, all else when it is walked.
+A generator expression that goes straight into a call is run there and then, and read as such a loop, too. One that is
+kept for later is a function: its first iterable is evaluated where it stands, all else when it is iterated over.
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ Comprehension: TypeAlias = "cst.ListComp | cst.SetComp | cst.DictComp | cst.Gene
 
 
 def lower_comprehension(scope: Scope, node: Comprehension) -> Operand:
-    """Return a list, set or dict built by a loop; a generator expression that is walked at once is read as a list."""
+    """Return a list, set or dict built by a loop; a generator expression that is run at once is read as a list."""
     out = scope.temp()
     copied = _copied(node)
     if copied is not None:
-        method = scope.temp()
-        scope.emit(core.Attr(node, method, lower_expression(scope, copied), "copy"))
-        scope.emit(core.Call(node, out, method, []))
-        return out
+        method = scope.define(core.Attr(node, scope.temp(), lower_expression(scope, copied), "copy"))
+        return scope.define(core.Call(node, out, method, []))
     if isinstance(node, cst.DictComp):
         scope.emit(core.MakeDict(node, out, []))
     else:
@@ -61,21 +59,19 @@ def _is_method(call: cst.Call, name: str) -> bool:
 
 
 def lower_kept(scope: Scope, node: cst.GeneratorExp, dest: Dest | None) -> Operand:
-    """Return a generator expression that is assigned or returned: nothing of it is run before somebody walks it."""
+    """Return a generator expression that is assigned or returned: nothing of it is run until then."""
     first = lower_expression(scope, node.for_in.iter)
-    function, out = scope.temp(), scope.temp() if dest is None else dest
     code = core.Code("<genexpr>", node, [core.Param(_FIRST, "", False, False, None, node)], scope.renames)
-    scope.emit(core.MakeFunction(node, function, code, {}))
-    scope.emit(core.Call(node, out, function, [core.Arg(first)]))
-    return out
+    function = scope.define(core.MakeFunction(node, scope.temp(), code, {}))
+    return scope.define(core.Call(node, scope.out(dest), function, [core.Arg(first)]))
 
 
 _FIRST = ".0"
 """The parameter for the first iterable, as Python calls it."""
 
 
-def lower_walk(scope: Scope, node: cst.GeneratorExp) -> None:
-    """The body of a generator expression that was kept."""
+def lower_generator(scope: Scope, node: cst.GeneratorExp) -> None:
+    """Lower the body of a generator expression that was kept."""
     scope.code.is_generator = True
     _clause(scope, node, node.for_in, None, _FIRST)
 

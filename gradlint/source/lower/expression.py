@@ -21,7 +21,7 @@ def lower_expression(scope: Scope, node: cst.BaseExpression, dest: Dest | None =
 
 def _name(scope: Scope, node: cst.Name, dest: Dest | None) -> Operand:
     value = node.value
-    return scope.copied(node, core.Const(_KEYWORDS[value]) if value in _KEYWORDS else scope.read(value), dest)
+    return scope.copied(node, core.Const(_KEYWORDS[value]) if value in _KEYWORDS else scope.name(value), dest)
 
 
 _KEYWORDS: dict[str, Constant] = {"None": None, "True": True, "False": False}
@@ -60,9 +60,7 @@ def _string(scope: Scope, node: cst.SimpleString | cst.ConcatenatedString, dest:
     if value is not None or isinstance(node, cst.SimpleString):
         return scope.copied(node, core.Const(value), dest)
     parts = [lower_expression(scope, node.left), lower_expression(scope, node.right)]
-    out = scope.temp() if dest is None else dest
-    scope.emit(core.Format(node, out, parts))
-    return out
+    return scope.define(core.Format(node, scope.out(dest), parts))
 
 
 def _formatted(scope: Scope, node: cst.FormattedString, dest: Dest | None) -> Operand:
@@ -77,24 +75,18 @@ def _formatted(scope: Scope, node: cst.FormattedString, dest: Dest | None) -> Op
             parts.append(lower_expression(scope, part.expression))
             if part.conversion or part.format_spec or part.equal:
                 parts.append(core.Const(...))
-    out = scope.temp() if dest is None else dest
-    scope.emit(core.Format(node, out, parts))
-    return out
+    return scope.define(core.Format(node, scope.out(dest), parts))
 
 
 def _attribute(scope: Scope, node: cst.Attribute, dest: Dest | None) -> Operand:
     obj = lower_expression(scope, node.value)
-    out = scope.temp() if dest is None else dest
-    scope.block.append(core.Attr(node, out, obj, node.attr.value))
-    return out
+    return scope.define(core.Attr(node, scope.out(dest), obj, node.attr.value))
 
 
 def _subscript(scope: Scope, node: cst.Subscript, dest: Dest | None) -> Operand:
     obj = lower_expression(scope, node.value)
     index = lower_index(scope, node)
-    out = scope.temp() if dest is None else dest
-    scope.block.append(core.Item(node, out, obj, index))
-    return out
+    return scope.define(core.Item(node, scope.out(dest), obj, index))
 
 
 def lower_index(scope: Scope, node: cst.Subscript) -> Operand:
@@ -103,9 +95,7 @@ def lower_index(scope: Scope, node: cst.Subscript) -> Operand:
     last = node.slice[-1]
     if len(elements) == 1 and not elements[0][0] and not isinstance(last.comma, cst.Comma):
         return elements[0][1]
-    out = scope.temp()
-    scope.emit(core.Make(node, out, "tuple", elements))
-    return out
+    return scope.define(core.Make(node, scope.temp(), "tuple", elements))
 
 
 def _index_element(scope: Scope, node: cst.BaseSlice) -> tuple[bool, Operand]:
@@ -126,9 +116,7 @@ def _call(scope: Scope, node: cst.Call, dest: Dest | None) -> Operand:
         core.Arg(lower_expression(scope, arg.value), arg.keyword.value if arg.keyword is not None else None, arg.star)
         for arg in node.args
     ]
-    out = scope.temp() if dest is None else dest
-    scope.block.append(core.Call(node, out, func, args))
-    return out
+    return scope.define(core.Call(node, scope.out(dest), func, args))
 
 
 BINARY: dict[type[cst.CSTNode], str] = {
@@ -151,9 +139,7 @@ BINARY: dict[type[cst.CSTNode], str] = {
 def _binary(scope: Scope, node: cst.BinaryOperation, dest: Dest | None) -> Operand:
     left = lower_expression(scope, node.left)
     right = lower_expression(scope, node.right)
-    out = scope.temp() if dest is None else dest
-    scope.block.append(core.Binary(node, out, BINARY[type(node.operator)], left, right))
-    return out
+    return scope.define(core.Binary(node, scope.out(dest), BINARY[type(node.operator)], left, right))
 
 
 UNARY: dict[type[cst.CSTNode], str] = {cst.Minus: "-", cst.Plus: "+", cst.BitInvert: "~", cst.Not: "not"}
@@ -164,9 +150,7 @@ def _unary(scope: Scope, node: cst.UnaryOperation, dest: Dest | None) -> Operand
     op = UNARY[type(node.operator)]
     if op == "-" and isinstance(operand, core.Const) and isinstance(operand.value, (int, float)):
         return scope.copied(node, core.Const(-operand.value), dest)
-    out = scope.temp() if dest is None else dest
-    scope.block.append(core.Unary(node, out, op, operand))
-    return out
+    return scope.define(core.Unary(node, scope.out(dest), op, operand))
 
 
 def nested(scope: Scope, lower: Callable[[], None]) -> Block:
@@ -208,7 +192,7 @@ COMPARISON: dict[type[cst.CSTNode], str] = {
 
 
 def _comparison(scope: Scope, node: cst.Comparison, dest: Dest | None) -> Operand:
-    out = scope.temp() if dest is None else dest
+    out = scope.out(dest)
     left = lower_expression(scope, node.left)
     _comparisons(scope, node, left, node.comparisons, out)
     return out
@@ -234,16 +218,10 @@ def _conditional(scope: Scope, node: cst.IfExp, dest: Dest | None) -> Operand:
     return scope.copied(node, out, dest)
 
 
-def _elements(scope: Scope, elements: Sequence[cst.BaseElement]) -> list[tuple[bool, Operand]]:
-    return [(isinstance(element, cst.StarredElement), lower_expression(scope, element.value)) for element in elements]
-
-
 def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | None) -> Operand:
     kind = {cst.Tuple: "tuple", cst.List: "list", cst.Set: "set"}[type(node)]
-    items = _elements(scope, node.elements)
-    out = scope.temp() if dest is None else dest
-    scope.emit(core.Make(node, out, kind, items))
-    return out
+    items = [(isinstance(one, cst.StarredElement), lower_expression(scope, one.value)) for one in node.elements]
+    return scope.define(core.Make(node, scope.out(dest), kind, items))
 
 
 def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
@@ -255,28 +233,21 @@ def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
         else:
             assert isinstance(element, cst.StarredDictElement)
             pairs.append((None, lower_expression(scope, element.value)))
-    out = scope.temp() if dest is None else dest
-    scope.emit(core.MakeDict(node, out, pairs))
-    return out
+    return scope.define(core.MakeDict(node, scope.out(dest), pairs))
 
 
 def _yield(scope: Scope, node: cst.Yield, dest: Dest | None) -> Operand:
     star = isinstance(node.value, cst.From)
     inner = node.value.item if isinstance(node.value, cst.From) else node.value
     value = NONE if inner is None else lower_expression(scope, inner)
-    out = scope.temp() if dest is None else dest
     scope.code.is_generator = True
-    scope.emit(core.Yield(node, out, value, star))
-    return out
+    return scope.define(core.Yield(node, scope.out(dest), value, star))
 
 
 LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.Name: _name,
-    cst.Integer: _number,
-    cst.Float: _number,
-    cst.Imaginary: _number,
-    cst.SimpleString: _string,
-    cst.ConcatenatedString: _string,
+    **dict.fromkeys((cst.Integer, cst.Float, cst.Imaginary), _number),
+    **dict.fromkeys((cst.SimpleString, cst.ConcatenatedString), _string),
     cst.FormattedString: _formatted,
     cst.Ellipsis: lambda scope, node, dest: scope.copied(node, core.Const(...), dest),
     cst.Attribute: _attribute,
@@ -287,9 +258,7 @@ LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.BooleanOperation: _boolean,
     cst.Comparison: _comparison,
     cst.IfExp: _conditional,
-    cst.Tuple: _sequence,
-    cst.List: _sequence,
-    cst.Set: _sequence,
+    **dict.fromkeys((cst.Tuple, cst.List, cst.Set), _sequence),
     cst.Dict: _dict,
     cst.Await: lambda scope, node, dest: lower_expression(scope, node.expression, dest),
     cst.Yield: _yield,

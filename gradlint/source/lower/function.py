@@ -18,7 +18,7 @@ def lower_function(scope: Scope, node: cst.FunctionDef) -> None:
     params, defaults = lower_parameters(scope, node.params)
     code = Code(node.name.value, node, params, scope.renames)
     code.is_async = node.asynchronous is not None
-    _bind(scope, node, node.name, decorators, lambda dest: MakeFunction(node, dest, code, defaults))
+    _bind(scope, node, decorators, lambda dest: MakeFunction(node, dest, code, defaults))
 
 
 def lower_class(scope: Scope, node: cst.ClassDef) -> None:
@@ -26,17 +26,13 @@ def lower_class(scope: Scope, node: cst.ClassDef) -> None:
     decorators = [lower_expression(scope, decorator.decorator) for decorator in node.decorators]
     bases = [lower_expression(scope, base.value) for base in node.bases if not base.star]
     code = Code(node.name.value, node, [], scope.renames)
-    _bind(scope, node, node.name, decorators, lambda dest: MakeClass(node, dest, code, bases))
+    _bind(scope, node, decorators, lambda dest: MakeClass(node, dest, code, bases))
 
 
 def _bind(
-    scope: Scope,
-    node: cst.FunctionDef | cst.ClassDef,
-    name: cst.Name,
-    decorators: list[Operand],
-    make: Callable[[Dest], Instr],
+    scope: Scope, node: cst.FunctionDef | cst.ClassDef, decorators: list[Operand], make: Callable[[Dest], Instr]
 ) -> None:
-    dest = simple_dest(scope, name) if not decorators else None
+    dest = simple_dest(scope, node.name) if not decorators else None
     if dest is not None:
         scope.emit(make(dest))
         return
@@ -46,7 +42,7 @@ def _bind(
         decorated = scope.temp()
         scope.emit(Call(syntax, decorated, decorator, [Arg(value)]))
         value = decorated
-    assign(scope, node, name, value)
+    assign(scope, node, node.name, value)
 
 
 def lower_parameters(scope: Scope, node: cst.Parameters) -> tuple[list[Param], dict[str, Operand]]:
@@ -80,10 +76,8 @@ def _add(
 
 def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
     params, defaults = lower_parameters(scope, node.params)
-    out = scope.temp() if dest is None else dest
     inner = {old: new for old, new in scope.renames.items() if all(old != param.name for param in params)}
-    scope.emit(MakeFunction(node, out, Code("<lambda>", node, params, inner), defaults))
-    return out
+    return scope.define(MakeFunction(node, scope.out(dest), Code("<lambda>", node, params, inner), defaults))
 
 
 LOWERINGS[cst.Lambda] = _lambda

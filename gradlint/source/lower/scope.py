@@ -6,7 +6,7 @@ from itertools import count
 
 import libcst as cst
 
-from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Operand
+from gradlint.source.core import Block, Code, Const, Copy, Dest, Instr, Making, Operand
 
 _renamed = count(1)
 
@@ -17,14 +17,14 @@ class Scope:
     `lost`: the assignments to a loop's variable whose value nobody reads.
     """
 
-    __slots__ = ("block", "code", "counters", "globals", "lost", "nonlocals", "renames", "taken")
+    __slots__ = ("block", "code", "counters", "lost", "outer", "renames", "taken")
 
     def __init__(self, code: Code) -> None:
         self.code = code
         self.block: Block = []
         self.renames: dict[str, str] = dict(code.renames)
-        self.globals: set[str] = set()
-        self.nonlocals: set[str] = set()
+        self.outer: dict[str, bool] = {}
+        """The names declared `global` (True) or `nonlocal`: an assignment to them goes to an enclosing scope."""
         self.lost: dict[cst.CSTNode, str] = {}
         self.counters: list[str] = []
         """What was added to so far: names, and attributes as `.name`."""
@@ -35,23 +35,28 @@ class Scope:
         """Append one instruction."""
         self.block.append(instr)
 
+    def define(self, instr: Making) -> Dest:
+        """Append an instruction that has a result, and return where."""
+        self.block.append(instr)
+        return instr.dest
+
     def temp(self) -> int:
         """Return a temporary that no statement around this one uses."""
         self.taken += 1
         return self.taken
+
+    def out(self, dest: Dest | None) -> Dest:
+        """Return where a result goes: the variable that is asked for, or a temporary."""
+        return self.temp() if dest is None else dest
 
     def rename(self, name: str) -> str:
         """Return a name of its own for the variable of a comprehension: a dot cannot stand in any other."""
         self.renames[name] = renamed = f"{name}.{next(_renamed)}"
         return renamed
 
-    def read(self, name: str) -> Operand:
-        """Return the operand for a variable."""
+    def name(self, name: str) -> str:
+        """Return what a variable is called in this scope."""
         return self.renames.get(name, name)
-
-    def is_outer(self, name: str) -> bool:
-        """Return whether an assignment to `name` goes to an enclosing scope."""
-        return name in self.globals or name in self.nonlocals
 
     def copied(self, node: cst.CSTNode, operand: Operand, dest: Dest | None) -> Operand:
         """`operand`, stored in `dest` if one is asked for."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 import libcst as cst
 
 import gradlint.source.core as core
-from gradlint.source.core import Block, Dest, Operand
+from gradlint.source.core import Block, Call, Compare, Const, Copy, Dest, If, Operand, Unpack
 from gradlint.source.lower.comprehension import lower_kept
 from gradlint.source.lower.expression import BINARY, lower_expression, lower_index, nested
 from gradlint.source.lower.function import lower_class, lower_function
-from gradlint.source.lower.match import lower_match
-from gradlint.source.lower.rebinding import lost_bindings
 from gradlint.source.lower.scope import NONE, Scope
-from gradlint.source.lower.target import assign, delete, simple_dest
+from gradlint.source.lower.syntax import root_of
+from gradlint.source.lower.target import assign, delete, lost_bindings, simple_dest
 
 
 def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
@@ -48,15 +48,8 @@ def _expr(scope: Scope, node: cst.Expr) -> None:
         scope.emit(core.Discard(expression, value))
     elif isinstance(expression, cst.Comparison) and isinstance(expression.left, cst.Attribute):
         owner = expression.left.value
-        if _is_path(owner):
+        if root_of(owner):  # A path, which may be read twice.
             scope.emit(core.Discard(expression, value, lower_expression(scope, owner)))
-
-
-def _is_path(node: cst.BaseExpression) -> bool:
-    """Return whether an expression is `a.b.c`, which may be read twice."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    return isinstance(node, cst.Name)
 
 
 def _assign(scope: Scope, node: cst.Assign) -> None:
@@ -64,7 +57,7 @@ def _assign(scope: Scope, node: cst.Assign) -> None:
         dest = simple_dest(scope, node.targets[0].target)
         if dest is not None and node in scope.lost:
             value = lower_expression(scope, node.value)
-            scope.emit(core.Rebind(node, scope.read(scope.lost[node]), value))
+            scope.emit(core.Rebind(node, scope.name(scope.lost[node]), value))
             scope.emit(core.Copy(node, dest, value))
             return
         if dest is not None:
@@ -107,7 +100,7 @@ def _augmented(scope: Scope, node: cst.AugAssign) -> None:
         old_name = lower_expression(scope, target)
         right = lower_expression(scope, node.value)
         dest = simple_dest(scope, target)
-        out = scope.temp() if dest is None else dest
+        out = scope.out(dest)
         scope.emit(core.Binary(node, out, op, old_name, right, inplace=True))
         if dest is None:
             assign(scope, node, target, out)
@@ -120,10 +113,6 @@ def _raise(scope: Scope, node: cst.Raise) -> None:
     if node.exc is not None:
         lower_expression(scope, node.exc)
     scope.emit(core.Raise(node))
-
-
-def _nothing(scope: Scope, node: cst.CSTNode) -> None:
-    """`pass`, a type alias: nothing happens."""
 
 
 def dotted(node: cst.CSTNode | None) -> str:
@@ -176,9 +165,7 @@ def _orelse(scope: Scope, node: cst.Else | None) -> Block:
 def _while(scope: Scope, node: cst.While) -> None:
     test: list[Operand] = []
     head = nested(scope, lambda: test.append(lower_expression(scope, node.test)))
-    first = len(scope.counters)
-    body = lower_suite(scope, node.body)
-    counters = frozenset(scope.counters[first:])
+    body, counters = _body(scope, node)
     scope.emit(core.While(node, head, test[0], body, _orelse(scope, node.orelse), counters))
 
 
@@ -187,10 +174,14 @@ def _for(scope: Scope, node: cst.For) -> None:
     item = scope.temp()
     scope.lost.update(lost_bindings(node))
     bind = nested(scope, lambda: assign(scope, node, node.target, item))
-    first = len(scope.counters)
-    body = lower_suite(scope, node.body)
-    counters = frozenset(scope.counters[first:])
+    body, counters = _body(scope, node)
     scope.emit(core.For(node, iterable, item, bind + body, _orelse(scope, node.orelse), counters))
+
+
+def _body(scope: Scope, node: cst.For | cst.While) -> tuple[Block, frozenset[str]]:
+    """Return the body of a loop, and what it adds to."""
+    first = len(scope.counters)
+    return lower_suite(scope, node.body), frozenset(scope.counters[first:])
 
 
 def _with_item(scope: Scope, node: cst.With, items: Sequence[cst.WithItem]) -> None:
@@ -224,6 +215,80 @@ def _handler(scope: Scope, node: cst.ExceptHandler | cst.ExceptStarHandler) -> c
     return core.Handler(head, types[0] if types else None, name, lower_suite(scope, node.body))
 
 
+def _match(scope: Scope, node: cst.Match) -> None:
+    """match subject: each case is `if pattern fits: body else: next case`."""
+    subject = lower_expression(scope, node.subject)
+    _cases(scope, node, subject, list(node.cases))
+
+
+def _cases(scope: Scope, node: cst.Match, subject: Operand, cases: list[cst.MatchCase]) -> None:
+    if not cases:
+        return
+    case, rest = cases[0], cases[1:]
+    test = _fits(scope, case, case.pattern, subject)
+    guard = case.guard
+
+    def taken() -> None:
+        _bind(scope, case.pattern, subject)
+        if guard is None:
+            scope.block.extend(lower_suite(scope, case.body))
+            return
+        holds = lower_expression(scope, guard)
+        orelse = nested(scope, lambda: _cases(scope, node, subject, rest))
+        scope.emit(If(case, holds, lower_suite(scope, case.body), orelse))
+
+    then = nested(scope, taken)
+    scope.emit(If(case, test, then, nested(scope, lambda: _cases(scope, node, subject, rest))))
+
+
+def _fits(scope: Scope, case: cst.MatchCase, pattern: cst.MatchPattern, subject: Operand) -> Operand:
+    """Return a test that says whether the pattern fits; unknown where it looks inside the subject."""
+    out = scope.temp()
+    if isinstance(pattern, cst.MatchValue):
+        scope.emit(Compare(case, out, "==", subject, lower_expression(scope, pattern.value)))
+    elif isinstance(pattern, cst.MatchSingleton):
+        scope.emit(Compare(case, out, "is", subject, lower_expression(scope, pattern.value)))
+    elif isinstance(pattern, cst.MatchAs) and pattern.pattern is None:
+        scope.emit(Copy(case, out, Const(True)))
+    elif isinstance(pattern, cst.MatchAs) and pattern.pattern is not None:
+        return _fits(scope, case, pattern.pattern, subject)
+    elif isinstance(pattern, cst.MatchOr):
+        return _either(scope, case, pattern, subject)
+    else:
+        scope.emit(Call(case, out, Const(None), []))
+    return out
+
+
+def _either(scope: Scope, case: cst.MatchCase, pattern: cst.MatchOr, subject: Operand) -> Operand:
+    def join(left: Operand, element: cst.MatchOrElement) -> Operand:
+        out = scope.temp()
+        scope.emit(Copy(case, out, left))
+        right = nested(scope, lambda: scope.emit(Copy(case, out, _fits(scope, case, element.pattern, subject))))
+        scope.emit(If(case, out, [], right, out))
+        return out
+
+    first = _fits(scope, case, pattern.patterns[0].pattern, subject)
+    return reduce(join, pattern.patterns[1:], first)
+
+
+def _bind(scope: Scope, pattern: cst.MatchPattern, subject: Operand) -> None:
+    """Bind captures: names for the whole subject, and for the items of a plain sequence pattern."""
+    if isinstance(pattern, cst.MatchAs):
+        if pattern.pattern is not None:
+            _bind(scope, pattern.pattern, subject)
+        if pattern.name is not None:
+            scope.emit(Copy(pattern, scope.name(pattern.name.value), subject))
+    elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
+        dests = [scope.temp() for _ in pattern.patterns]
+        stars = [i for i, item in enumerate(pattern.patterns) if isinstance(item, cst.MatchStar)]
+        scope.emit(Unpack(pattern, list(dests), stars[0] if stars else -1, subject))
+        for dest, item in zip(dests, pattern.patterns, strict=True):
+            if isinstance(item, cst.MatchSequenceElement):
+                _bind(scope, item.value, dest)
+            elif isinstance(item, cst.MatchStar) and item.name is not None:
+                scope.emit(Copy(item, item.name.value, dest))
+
+
 _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.Expr: _expr,
     cst.Assign: _assign,
@@ -235,10 +300,9 @@ _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.Raise: _raise,
     cst.Assert: lambda scope, node: scope.emit(core.Assume(node, lower_expression(scope, node.test))),
     cst.Del: lambda scope, node: delete(scope, node, node.target),
-    cst.Global: lambda scope, node: scope.globals.update(item.name.value for item in node.names),
-    cst.Nonlocal: lambda scope, node: scope.nonlocals.update(item.name.value for item in node.names),
-    cst.Pass: _nothing,
-    cst.TypeAlias: _nothing,
+    cst.Global: lambda scope, node: scope.outer.update((item.name.value, True) for item in node.names),
+    cst.Nonlocal: lambda scope, node: scope.outer.update((item.name.value, False) for item in node.names),
+    **dict.fromkeys((cst.Pass, cst.TypeAlias), lambda scope, node: None),
     cst.Break: lambda scope, node: scope.emit(core.Break(node)),
     cst.Continue: lambda scope, node: scope.emit(core.Continue(node)),
     cst.Import: _import,
@@ -251,5 +315,5 @@ _LOWER: dict[type[cst.CSTNode], Callable[[Scope, Any], None]] = {
     cst.With: lambda scope, node: _with_item(scope, node, node.items),
     cst.Try: _try,
     cst.TryStar: _try,
-    cst.Match: lambda scope, node: lower_match(scope, node, lower_suite),
+    cst.Match: _match,
 }

@@ -30,3 +30,17 @@ def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if not _TRIVIA.match(field.name))
+
+
+def called_name(node: cst.CSTNode | None) -> str:
+    """Return the last name of what a call calls, as `c` in `a.b.c(...)`; empty for anything else."""
+    func = node.func if isinstance(node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    return name.value if isinstance(name, cst.Name) else ""
+
+
+def root_of(node: cst.CSTNode) -> str:
+    """Return the name that a chain of attributes begins with, as `a` in `a.b.c`; empty for anything else."""
+    while isinstance(node, cst.Attribute):
+        node = node.value
+    return node.value if isinstance(node, cst.Name) else ""

@@ -9,12 +9,13 @@ import libcst as cst
 from gradlint.source.core import Copy, Delete, Dest, Operand, SetAttr, SetItem, StoreOuter, Unpack
 from gradlint.source.lower.expression import LOWERINGS, lower_expression, lower_index
 from gradlint.source.lower.scope import Scope
+from gradlint.source.lower.syntax import parts
 
 
 def simple_dest(scope: Scope, target: cst.BaseExpression) -> Dest | None:
     """Return the variable, where the target is a plain local one that an instruction can write to itself."""
-    if isinstance(target, cst.Name) and not scope.is_outer(target.value):
-        return scope.renames.get(target.value, target.value)
+    if isinstance(target, cst.Name) and target.value not in scope.outer:
+        return scope.name(target.value)
     return None
 
 
@@ -22,10 +23,10 @@ def assign(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression, value: O
     """target = value"""
     if isinstance(target, cst.Name):
         name = target.value
-        if scope.is_outer(name):
-            scope.emit(StoreOuter(node, name, value, name in scope.globals))
+        if name in scope.outer:
+            scope.emit(StoreOuter(node, name, value, scope.outer[name]))
         else:
-            scope.emit(Copy(node, scope.renames.get(name, name), value))
+            scope.emit(Copy(node, scope.name(name), value))
     elif isinstance(target, cst.Attribute):
         obj = lower_expression(scope, target.value)
         scope.emit(SetAttr(node, obj, target.attr.value, value))
@@ -58,7 +59,7 @@ def _unpack(scope: Scope, node: cst.CSTNode, target: cst.Tuple | cst.List, value
 def delete(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression) -> None:
     """del target"""
     if isinstance(target, cst.Name):
-        scope.emit(Delete(node, None, name=scope.renames.get(target.value, target.value)))
+        scope.emit(Delete(node, None, name=scope.name(target.value)))
     elif isinstance(target, cst.Attribute):
         scope.emit(Delete(node, lower_expression(scope, target.value), name=target.attr.value))
     elif isinstance(target, cst.Subscript):
@@ -85,3 +86,68 @@ def _named(scope: Scope, node: cst.NamedExpr, dest: Dest | None) -> Operand:
 
 
 LOWERINGS[cst.NamedExpr] = _named
+
+
+def lost_bindings(loop: cst.For) -> dict[cst.CSTNode, str]:
+    """Return the assignments to a variable of the loop after which the body does not name it again, with the name."""
+    names = set(target_names(loop.target))
+    if not any(_assigns(line, names) for line in _statements(loop.body)):
+        return {}
+    search = _LastBindings(names)
+    search.look(loop.body)
+    return search.last
+
+
+def _assigns(line: cst.BaseSmallStatement, names: set[str]) -> bool:
+    target = line.targets[0].target if isinstance(line, cst.Assign) else None
+    return isinstance(target, cst.Name) and target.value in names
+
+
+def _statements(node: cst.CSTNode) -> Iterator[cst.BaseSmallStatement]:
+    """Yield the small statements of a block, and of the blocks in it that are no loops."""
+    if isinstance(node, cst.BaseSmallStatement):
+        yield node
+    elif isinstance(node, (cst.BaseSuite, cst.SimpleStatementLine, cst.If, cst.Else, cst.With)):
+        for part in parts(node):
+            yield from _statements(part)
+
+
+class _LastBindings:
+    """The assignments to one name alone that are the last time it is named, on the way through the source."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+        self.last: dict[cst.CSTNode, str] = {}
+
+    def look(self, node: cst.CSTNode, again: bool = False) -> None:
+        """Look at a node; `again`: what stands in it may be run several times."""
+        kind = type(node)
+        if isinstance(node, cst.Name):
+            self.last = {place: name for place, name in self.last.items() if name != node.value}
+        elif isinstance(node, cst.If):
+            self._look_at_arms(node, again)
+        elif isinstance(node, cst.Assign):
+            self.look(node.value, again)
+            for one in node.targets:
+                self.look(one.target, again)
+            target = node.targets[0].target
+            if len(node.targets) == 1 and isinstance(target, cst.Name) and target.value in self._names and not again:
+                self.last[node] = target.value
+        else:
+            for part in parts(node):
+                self.look(part, again or kind in _AGAIN)
+
+    def _look_at_arms(self, node: cst.If, again: bool) -> None:
+        """Look at each arm alone: what one names, the other has not; either may follow an assignment before both."""
+        self.look(node.test, again)
+        before = self.last
+        self.look(node.body, again)
+        then, self.last = self.last, before
+        if node.orelse is not None:
+            self.look(node.orelse, again)
+        both = then.keys() & self.last
+        self.last = {place: name for place, name in (then | self.last).items() if place not in before or place in both}
+
+
+_AGAIN = (cst.For, cst.While, cst.FunctionDef, cst.Lambda)
+"""In an inner loop or function what stands before may be run after."""

@@ -17,6 +17,7 @@ from gradlint.interpreter.python.counters import nth
 from gradlint.interpreter.python.generators import first_item, lazy_items
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.operators import operate
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
 
 
@@ -62,10 +63,10 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if not items.open:
         first = start if isinstance(start, int) else 0
         return state.new(Sequence(tuple((first + i, item) for i, item in enumerate(items.items)), "iterator"))
-    known = list(items.items[:2]) or [machine.unknown()]
+    known = list(items.items[:2]) or [Unknown()]
     if len(known) < 2:
-        known.append(known[0] if not isinstance(known[0], Unknown) else machine.unknown())
-    second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else machine.unknown("int")
+        known.append(known[0] if not isinstance(known[0], Unknown) else Unknown())
+    second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else Unknown("int")
     pairs = ((start, known[0]), (second, known[1]))
     return state.new(Sequence(pairs, "iterator", True))
 
@@ -80,7 +81,7 @@ def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     length = min(exact) if exact else max(1, min(2, max(len(column.items) for column in columns)))
     rows = tuple(
         tuple(
-            column.items[i] if i < len(column.items) else (column.items[-1] if column.items else machine.unknown())
+            column.items[i] if i < len(column.items) else (column.items[-1] if column.items else Unknown())
             for column in columns
         )
         for i in range(length)
@@ -90,7 +91,7 @@ def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
 
 def _map(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if len(args.positional) < 2:
-        return machine.unknown()
+        return Unknown()
     function, first = args.positional[0], args.positional[1]
     items = lazy_items(machine, state, first, node)
     results = [machine.call(state, function, Args((item,)), node) for item in items.items[:8]]
@@ -136,10 +137,10 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
         return first_item(machine, state, value)
     if isinstance(value, Ref) and isinstance(record := state[value], Sequence):
         if not record.items:
-            return args.get(1, "default") if args.has(1, "default") else machine.unknown()
+            return args.get(1, "default") if args.has(1, "default") else Unknown()
         state.put(value.id, record._replace(items=record.items[1:] or (record.items if record.open else ())))
         return record.items[0]
-    return machine.unknown()
+    return Unknown()
 
 
 def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -149,7 +150,7 @@ def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     for item in items.items[:16]:
         total = operate(machine, state, "+", total, item, node)
     if items.open and isinstance(total, (int, float)):
-        return machine.unknown("number" if items.items else None)
+        return Unknown("number" if items.items else None)
     return total
 
 
@@ -158,7 +159,7 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     if len(values) == 1:
         values = items_of(machine, state, values[0], node).items
     if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
-        return machine.unknown("number")
+        return Unknown("number")
     return unknown_call(machine, state, values or args.positional, node)
 
 
@@ -167,16 +168,15 @@ def _all_any(settles: bool) -> Native:
 
     def run(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         value = args.get(0, "iterable")
-        record = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if type(value) is not tuple and not isinstance(record, Sequence):
-            return machine.unknown("bool")
+        if sequence_at(state, value) is None:
+            return Unknown("bool")
         items = items_of(machine, state, value, node)
         if items.open:
-            return machine.unknown("bool")
+            return Unknown("bool")
         known = {truth(state, item) for item in items.items}
         if settles in known:
             return settles
-        return machine.unknown("bool") if None in known else not settles
+        return Unknown("bool") if None in known else not settles
 
     return run
 
@@ -210,24 +210,21 @@ def _filter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     return state.new(Sequence(tuple(kept), "iterator", is_open))
 
 
-WALKING: dict[str, Native] = {
+ITERATING: dict[str, Native] = {
     "builtins.len": _len,
     "builtins.range": _range,
     "builtins.enumerate": _enumerate,
     "builtins.zip": _zip,
     "builtins.map": _map,
     "builtins.filter": _filter,
-    "builtins.list": _as_list("list"),
-    "builtins.tuple": _as_list("tuple"),
-    "builtins.set": _as_list("set"),
+    **{f"builtins.{kind}": _as_list(kind) for kind in ("list", "tuple", "set")},
     "builtins.frozenset": _as_list("set"),
     "builtins.reversed": _reordered("sequence", "iterator", -1),
     "builtins.sorted": _reordered("iterable", "list", 1),
     "builtins.iter": _iter,
     "builtins.next": _next,
     "builtins.sum": _sum,
-    "builtins.max": _extreme,
-    "builtins.min": _extreme,
+    **dict.fromkeys(("builtins.max", "builtins.min"), _extreme),
     "builtins.all": _all_any(False),
     "builtins.any": _all_any(True),
     "tqdm.trange": _range,

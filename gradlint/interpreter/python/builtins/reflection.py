@@ -160,7 +160,7 @@ def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     if function is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
         return values.Super(function.owner, receiver)
-    return machine.unknown()
+    return Unknown()
 
 
 def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -184,16 +184,13 @@ def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
 
 def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "obj")
-    return (
-        True
-        if isinstance(value, (Function, values.Bound, External, values.Partial))
-        else machine.symbol("callable", value)
-    )
+    known = isinstance(value, (Function, values.Bound, External, values.Partial))
+    return True if known else machine.symbol("callable", value)
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     escape(machine, state, args.positional, node)
-    return machine.unknown()
+    return Unknown()
 
 
 REFLECTING: dict[str, Native] = {

@@ -11,14 +11,14 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.belief import reveal
-from gradlint.interpreter.libraries.expectations import catch_warnings, raises, warns
+from gradlint.interpreter.libraries.expectations import catch_warnings, raises
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
-from gradlint.interpreter.python.builtins.iterables import WALKING
+from gradlint.interpreter.python.builtins.iterables import ITERATING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
+from gradlint.interpreter.python.classes import MAKER, new_class, new_tuple
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key, to_text
-from gradlint.interpreter.python.named_tuples import MAKER, new_class, new_tuple
 from gradlint.interpreter.torch.methods import number_of
 from gradlint.interpreter.torch.tensor import known_tensor
 
@@ -41,10 +41,6 @@ def _number(kind: str) -> Native:
         return machine.symbol(kind, value, kind="bool" if kind == "bool" else "number")
 
     return convert
-
-
-def _print(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return None
 
 
 def _dict(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -82,14 +78,14 @@ def _deque(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     most = args.get(1, "maxlen")
     known = most if isinstance(most, int) else None
     if most is not None and known is None:
-        return machine.unknown()
+        return Unknown()
     items = items_of(machine, state, args.positional[0], node) if args.positional else Sequence(())
     return state.new(Sequence(items.items, "deque", items.open or (known is not None and bool(items.items)), known))
 
 
 def _partial(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if not args.positional or args.open:
-        return machine.unknown()
+        return Unknown()
     return values.Partial(args.positional[0], args.positional[1:], tuple(args.keywords.items()))
 
 
@@ -97,7 +93,7 @@ def _descriptor(kind: str) -> Native:
     def wrap(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         if args.positional and isinstance(args.positional[0], (Function, Bound)):
             return Bound(External(kind), args.positional[0])
-        return machine.unknown()
+        return Unknown()
 
     return wrap
 
@@ -107,58 +103,39 @@ def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
-def _decorator(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """Return a decorator with arguments that leaves the function as it is."""
-    return External("builtins.<same>")
-
-
-def _suppress(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    return values.Context("expecting")
-
-
 def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     parts = args.positional
     if not parts or len(parts) > 3 or args.open:
-        return machine.unknown()
+        return Unknown()
     return slice(*parts)
 
 
 FUNCTIONS: dict[str, Native] = {
-    **WALKING,
+    **ITERATING,
     **REFLECTING,
-    "builtins.int": _number("int"),
-    "builtins.float": _number("float"),
-    "builtins.bool": _number("bool"),
+    **{f"builtins.{kind}": _number(kind) for kind in ("int", "float", "bool")},
     "builtins.str": to_text,
-    "builtins.print": _print,
+    "builtins.print": lambda machine, state, args, node: None,
     "builtins.reveal": reveal,
-    "builtins.dict": _dict,
-    "builtins.property": _descriptor("builtins.property"),
-    "functools.cached_property": _descriptor("functools.cached_property"),
-    "builtins.staticmethod": _descriptor("builtins.staticmethod"),
-    "builtins.classmethod": _descriptor("builtins.classmethod"),
+    **dict.fromkeys(("builtins.dict", "collections.OrderedDict"), _dict),
+    **{path: _descriptor(path) for path in ("builtins.property", "functools.cached_property")},
+    **{path: _descriptor(path) for path in ("builtins.staticmethod", "builtins.classmethod")},
     "builtins.slice": _slice,
-    "builtins.<same>": _same,
-    "tqdm.tqdm": _same,
-    "tqdm.auto.tqdm": _same,
-    "tqdm.notebook.tqdm": _same,
-    "tqdm.tqdm_notebook": _same,
+    **dict.fromkeys(("builtins.<same>", "functools.cache", "dataclasses.dataclass"), _same),
+    **dict.fromkeys(("abc.abstractmethod", "typing.overload"), _same),
+    **dict.fromkeys(("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "tqdm.tqdm_notebook"), _same),
     "typing.cast": lambda machine, state, args, node: args.get(1, "val"),
-    "collections.OrderedDict": _dict,
     "collections.defaultdict": _default_dict,
     "collections.deque": _deque,
     "collections.namedtuple": new_class,
     MAKER: new_tuple,
     "functools.partial": _partial,
-    "functools.wraps": _decorator,
-    "functools.lru_cache": _decorator,
-    "functools.cache": _same,
-    "dataclasses.dataclass": _same,
-    "abc.abstractmethod": _same,
-    "typing.overload": _same,
+    # Decorators with arguments that leave the function as it is.
+    "functools.wraps": lambda machine, state, args, node: External("builtins.<same>"),
+    "functools.lru_cache": lambda machine, state, args, node: External("builtins.<same>"),
     "pytest.raises": raises,
-    "pytest.warns": warns,
+    "pytest.warns": lambda machine, state, args, node: values.Context("warned"),
     "warnings.catch_warnings": catch_warnings,
-    "contextlib.suppress": _suppress,
+    "contextlib.suppress": lambda machine, state, args, node: values.Context("expecting"),
 }
 """What a call of each of these gives, by path."""

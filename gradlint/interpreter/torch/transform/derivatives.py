@@ -10,20 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Partial, Ref, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
-from gradlint.interpreter.torch.transform.inside import (
-    RAISED,
-    Asked,
-    as_leaves,
-    chosen,
-    differentiable,
-    is_raised,
-    mismatch,
-    only_tensors,
-    outside,
-    run,
-    tensors_of,
-    with_aux,
-)
+from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.level import Kind, Level
 from gradlint.interpreter.torch.transform.trees import leaves, no_tensor, structure, tensor_of
 
@@ -44,7 +31,7 @@ def transform(name: str, aux_at: int = 2) -> Native:
             random = args.keywords.get("randomness", "error")
         elif name == "hessian":
             random, aux = "error", False
-        asked = Asked(name, args.get(0, "func"), args.get(1, "argnums", 0), aux, random)
+        asked = inside.Asked(name, args.get(0, "func"), args.get(1, "argnums", 0), aux, random)
         return Partial(External(RUN), (asked,), ())
 
     return make
@@ -53,65 +40,62 @@ def transform(name: str, aux_at: int = 2) -> Native:
 def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """grad(f)(*args): the function runs with leaves of its own, and its output is looked at."""
     asked = args.positional[0]
-    assert isinstance(asked, Asked)
-    given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
-    places = chosen(machine, asked, given, node)
+    assert isinstance(asked, inside.Asked)
+    given = args.rest
+    places = inside.chosen(machine, asked, given, node)
     if places is None:
-        return RAISED
+        return inside.RAISED
     picked = [given.positional[one] for one in places]
-    if not differentiable(machine, state, asked.name, picked, node):
-        return RAISED
+    if not inside.differentiable(machine, state, asked.name, picked, node):
+        return inside.RAISED
     kind: Kind = "forward" if asked.name == "jacfwd" else "reverse"
     level = Level(kind, asked.name, node, asked.random != "error")
     inner = [
-        as_leaves(machine, state, one, node, level) if index in places else one
+        inside.as_leaves(machine, state, one, node, level) if index in places else one
         for index, one in enumerate(given.positional)
     ]
-    value = run(machine, state, level, asked.function, given._replace(positional=tuple(inner)), node)
-    if is_raised(value):
-        return RAISED
-    parted = with_aux(machine, state, asked, value, node)
-    if parted is None or is_raised(parted[0]):
-        return RAISED
-    if not _fits(machine, state, asked, parted[0], node):
-        return RAISED
+    value = inside.run(machine, state, level, asked.function, given._replace(positional=tuple(inner)), node)
+    parted = None if inside.is_raised(value) else inside.with_aux(machine, state, asked, value, node)
+    if parted is None or inside.is_raised(parted[0]) or not _fits(machine, state, asked, parted[0], node):
+        return inside.RAISED
     return _result(state, asked, places, given, parted, node)
 
 
-def _fits(machine: Machine, state: State, asked: Asked, output: Value, node: cst.CSTNode) -> bool:
+def _fits(machine: Machine, state: State, asked: inside.Asked, output: Value, node: cst.CSTNode) -> bool:
     """Return whether the output is what the transform wants, as far as is known."""
     if asked.name not in ("grad", "grad_and_value"):
-        if not only_tensors(machine, state, asked.name, output, node):
+        if not inside.only_tensors(machine, state, asked.name, output, node):
             return False
         if any((one := tensor_of(state, leaf)) and one.dtype in COMPLEXES for leaf in leaves(state, output) or ()):
-            mismatch(machine, node, asked.name, "output-complex")
-            return False
+            return inside.unfit(machine, node, asked.name, "output-complex")
         return True
-    other = no_tensor(state, output) or ("tuple" if type(output) is tuple else None)
-    if other is None and isinstance(output, Ref) and structure(state, output) not in ("*", None):
-        other = "container"
+    container = isinstance(output, Ref) and structure(state, output) not in ("*", None)
+    other = no_tensor(state, output) or ("tuple" if type(output) is tuple else "container" if container else None)
     if other is not None:
-        mismatch(machine, node, asked.name, "scalar-kind", other)
-        return False
+        return inside.unfit(machine, node, asked.name, "scalar-kind", other)
     record = tensor_of(state, output)
     if record is not None and record.shape:
-        mismatch(machine, node, asked.name, "scalar-rank", len(record.shape))
-        return False
+        return inside.unfit(machine, node, asked.name, "scalar-rank", len(record.shape))
     return True
 
 
 def _result(
-    state: State, asked: Asked, places: tuple[int, ...], given: Args, parted: tuple[Value, Value], node: cst.CSTNode
+    state: State,
+    asked: inside.Asked,
+    places: tuple[int, ...],
+    given: Args,
+    parted: tuple[Value, Value],
+    node: cst.CSTNode,
 ) -> Value:
     output, aux = parted
-    sources = tensors_of(state, given.values())
+    sources = inside.tensors_of(state, given.values())
     picked = tuple(given.positional[one] for one in places)
     sized = asked.name in ("grad", "grad_and_value")
-    gradient = outside(state, picked if type(asked.which) is tuple else picked[0], sources, node, sized=sized)
+    gradient = inside.outside(state, picked if type(asked.which) is tuple else picked[0], sources, node, sized=sized)
     if not sized and (type(output) is tuple or isinstance(aux, tuple)):
-        return RAISED
-    value = outside(state, output, sources, node)
-    besides = outside(state, aux, sources, node)
+        return inside.RAISED
+    value = inside.outside(state, output, sources, node)
+    besides = inside.outside(state, aux, sources, node)
     if asked.name == "grad_and_value":
         return (gradient, (value, besides)) if asked.aux is True else (gradient, value)
     return (gradient, besides) if asked.aux is True else gradient
@@ -124,44 +108,42 @@ def vjp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vjp(f, *primals): the output, and a function of cotangents."""
     if args.open or not args.positional:
         return unknown_call(machine, state, args.values(), node)
-    asked = Asked("vjp", args.positional[0], 0, args.keywords.get("has_aux", False))
+    asked = inside.Asked("vjp", args.positional[0], 0, args.keywords.get("has_aux", False))
     primals = args.positional[1:]
     output = _ran(machine, state, asked, "reverse", primals, node)
     if output is None:
-        return RAISED
-    sources = tensors_of(state, primals)
+        return inside.RAISED
+    sources = inside.tensors_of(state, primals)
     value, aux = output
     pull = Partial(External(PULL), (value, primals), ())
-    result = outside(state, value, sources, node)
-    return (result, pull, outside(state, aux, sources, node)) if asked.aux is True else (result, pull)
+    result = inside.outside(state, value, sources, node)
+    return (result, pull, inside.outside(state, aux, sources, node)) if asked.aux is True else (result, pull)
 
 
 def _ran(
-    machine: Machine, state: State, asked: Asked, kind: Kind, primals: tuple[Value, ...], node: cst.CSTNode
+    machine: Machine, state: State, asked: inside.Asked, kind: Kind, primals: tuple[Value, ...], node: cst.CSTNode
 ) -> tuple[Value, Value] | None:
     """Run a function on all of its primals, and look at what it gives."""
-    if not differentiable(machine, state, asked.name, primals, node):
+    if not inside.differentiable(machine, state, asked.name, primals, node):
         return None
     level = Level(kind, asked.name, node)
-    inner = tuple(as_leaves(machine, state, one, node, level) for one in primals)
-    value = run(machine, state, level, asked.function, Args(inner), node)
-    if is_raised(value):
+    inner = tuple(inside.as_leaves(machine, state, one, node, level) for one in primals)
+    value = inside.run(machine, state, level, asked.function, Args(inner), node)
+    if inside.is_raised(value):
         return None
-    parted = with_aux(machine, state, asked, value, node)
-    if parted is None or is_raised(parted[0]) or not only_tensors(machine, state, asked.name, parted[0], node):
+    parted = inside.with_aux(machine, state, asked, value, node)
+    if parted is None or inside.is_raised(parted[0]):
         return None
-    return parted
+    return parted if inside.only_tensors(machine, state, asked.name, parted[0], node) else None
 
 
 def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """vjp_fn(cotangents): they are nested and sized like the output."""
     output, primals, *rest = args.positional
     assert type(primals) is tuple
-    if args.open or not rest:
-        return RAISED
-    if not _alike(machine, state, "vjp", rest[0], output, node):
-        return RAISED
-    return outside(state, primals, tensors_of(state, (*primals, *rest)), node)
+    if args.open or not rest or not _alike(machine, state, "vjp", rest[0], output, node):
+        return inside.RAISED
+    return inside.outside(state, primals, inside.tensors_of(state, (*primals, *rest)), node)
 
 
 def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Value, node: cst.CSTNode) -> bool:
@@ -170,22 +152,17 @@ def _alike(machine: Machine, state: State, name: str, given: Value, wanted: Valu
     if one is None or other is None:
         return True
     if one != other:
-        mismatch(machine, node, name, "tangent-structure")
-        return False
+        return inside.unfit(machine, node, name, "tangent-structure")
     for left, right in zip(leaves(state, given) or (), leaves(state, wanted) or (), strict=True):
-        other = no_tensor(state, left)
-        if other is not None:
-            mismatch(machine, node, name, "tangent-kind", other)
-            return False
+        if (other := no_tensor(state, left)) is not None:
+            return inside.unfit(machine, node, name, "tangent-kind", other)
         a, b = tensor_of(state, left), tensor_of(state, right)
         if a is None or b is None:
             continue
         if same_shape(a.shape, b.shape) is False:
-            mismatch(machine, node, name, "tangent-shape")
-            return False
+            return inside.unfit(machine, node, name, "tangent-shape")
         if name == "linearize" and a.dtype is not None and b.dtype is not None and a.dtype != b.dtype:
-            mismatch(machine, node, name, "tangent-dtype")
-            return False
+            return inside.unfit(machine, node, name, "tangent-dtype")
     return True
 
 
@@ -196,19 +173,18 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         return unknown_call(machine, state, args.values(), node)
     if type(primals) is not tuple:
         known = structure(state, primals)
-        return mismatch(machine, node, "jvp", "primals-kind") if known is not None else RAISED
+        return inside.mismatch(machine, node, "jvp", "primals-kind") if known is not None else inside.RAISED
     if type(tangents) is not tuple and structure(state, tangents) is None:
-        return RAISED
-    asked = Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False))
+        return inside.RAISED
+    asked = inside.Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False))
     if not _alike(machine, state, "jvp", tangents, primals, node):
-        return RAISED
+        return inside.RAISED
     output = _ran(machine, state, asked, "forward", primals, node)
     if output is None:
-        return RAISED
-    sources = tensors_of(state, (*primals, tangents))
-    value = outside(state, output[0], sources, node)
-    tangent = outside(state, output[0], sources, node)
-    return (value, tangent, outside(state, output[1], sources, node)) if asked.aux is True else (value, tangent)
+        return inside.RAISED
+    sources = inside.tensors_of(state, (*primals, tangents))
+    value, tangent, aux = (inside.outside(state, one, sources, node) for one in (output[0], *output))
+    return (value, tangent, aux) if asked.aux is True else (value, tangent)
 
 
 def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -216,16 +192,16 @@ def linearize(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     if args.open or not args.positional or args.keywords:
         return unknown_call(machine, state, args.values(), node)
     primals = args.positional[1:]
-    output = _ran(machine, state, Asked("linearize", args.positional[0]), "forward", primals, node)
+    output = _ran(machine, state, inside.Asked("linearize", args.positional[0]), "forward", primals, node)
     if output is None:
-        return RAISED
-    sources = tensors_of(state, primals)
-    return outside(state, output[0], sources, node), Partial(External(PUSH), (output[0], primals), ())
+        return inside.RAISED
+    sources = inside.tensors_of(state, primals)
+    return inside.outside(state, output[0], sources, node), Partial(External(PUSH), (output[0], primals), ())
 
 
 def push(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """jvp_fn(*tangents): they are nested and sized like the primals."""
     output, primals, *tangents = args.positional
     if args.open or not _alike(machine, state, "linearize", tuple(tangents), primals, node):
-        return RAISED
-    return outside(state, output, tensors_of(state, tangents), node)
+        return inside.RAISED
+    return inside.outside(state, output, inside.tensors_of(state, tangents), node)

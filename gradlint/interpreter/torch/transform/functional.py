@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import libcst as cst
 
 from gradlint.domain.announcement import ConstantGradient
@@ -9,23 +11,16 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Ref, Tensor, Value
-from gradlint.domain.walk import certain_inputs, reachable
+from gradlint.domain.walk import certain_inputs, leaves, reachable
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.tensor import new_tensor
-from gradlint.interpreter.torch.transform.inside import (
-    RAISED,
-    as_leaves,
-    differentiable,
-    is_raised,
-    mismatch,
-    outside,
-    run_plain,
-    tensors_of,
-)
+from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, no_tensor, structure, tensor_of
+
+_Values: TypeAlias = tuple[Value, ...]
 
 _OF_NUMBERS = frozenset({"hessian", "vhp", "hvp"})
 _WITH_VECTOR = frozenset({"vjp", "jvp", "vhp", "hvp"})
@@ -39,7 +34,7 @@ def functional(name: str) -> Native:
             return unknown_call(machine, state, args.values(), node)
         if machine.transforms:
             unsupported(machine, node, "function", f"torch.autograd.functional.{name}")
-            return RAISED
+            return inside.RAISED
         return _call(machine, state, name, args, node)
 
     return call
@@ -48,29 +43,28 @@ def functional(name: str) -> Native:
 def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
     inputs = args.get(1, "inputs")
     given = inputs if type(inputs) is tuple else (inputs,)
-    if type(inputs) is not tuple and isinstance(inputs, Ref) and not isinstance(state.heap.get(inputs.id), Tensor):
-        if structure(state, inputs) is not None:
-            return mismatch(machine, node, name, "inputs-kind")
-        return RAISED
+    if isinstance(inputs, Ref) and not isinstance(state.heap.get(inputs.id), Tensor):
+        known = structure(state, inputs) is not None
+        return inside.mismatch(machine, node, name, "inputs-kind") if known else inside.RAISED
     strict = args.keywords.get("strict", False)
     forward = args.keywords.get("strategy") == "forward-mode"
     vectorized = args.keywords.get("vectorize", False) is True
     if strict is True and vectorized:
-        return mismatch(machine, node, name, "strict-vectorize")
+        return inside.mismatch(machine, node, name, "strict-vectorize")
     if forward and args.keywords.get("vectorize", False) is False and name in ("jacobian", "hessian"):
-        return mismatch(machine, node, name, "forward-unvectorized")
-    if not differentiable(machine, state, name, given, node):
-        return RAISED
+        return inside.mismatch(machine, node, name, "forward-unvectorized")
+    if not inside.differentiable(machine, state, name, given, node):
+        return inside.RAISED
     saved = enter_mode(machine, state, Context("enable_grad"))
-    inner = tuple(as_leaves(machine, state, one, node, None) for one in given)
-    value = run_plain(machine, state, args.get(0, "func"), Args(inner), node)
+    inner = tuple(inside.as_leaves(machine, state, one, node, None) for one in given)
+    value = inside.run_plain(machine, state, args.get(0, "func"), Args(inner), node)
     leave_mode(state, saved)
-    if is_raised(value) or not _fits(machine, state, name, value, node):
-        return RAISED
+    if inside.is_raised(value) or not _fits(machine, state, name, value, node):
+        return inside.RAISED
     if strict is True and not _depends(machine, state, name, inner, value, node):
-        return RAISED
+        return inside.RAISED
     if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
-        return RAISED
+        return inside.RAISED
     create = args.get(_CREATE_GRAPH[name], "create_graph", False)
     if create is False:
         return _constants(machine, state, name, inner, value, given, node)
@@ -85,39 +79,31 @@ def _fits(machine: Machine, state: State, name: str, output: Value, node: cst.CS
     """Return whether the function gives tensors, and one number where a second derivative is taken."""
     several = output if type(output) is tuple else (output,)
     for one in several:
-        other = no_tensor(state, one)
-        if other is not None:
-            mismatch(machine, node, name, "output-kind", other)
-            return False
+        if (other := no_tensor(state, one)) is not None:
+            return inside.unfit(machine, node, name, "output-kind", other)
     if isinstance(output, Ref) and structure(state, output) not in ("*", None):
-        mismatch(machine, node, name, "output-container")
-        return False
+        return inside.unfit(machine, node, name, "output-container")
     if name not in _OF_NUMBERS:
         return True
     record = tensor_of(state, several[0])
     if len(several) > 1 or (record is not None and is_single(record.shape) is False):
-        mismatch(machine, node, name, "scalar-size")
-        return False
+        return inside.unfit(machine, node, name, "scalar-size")
     return True
 
 
-def _depends(
-    machine: Machine, state: State, name: str, inner: tuple[Value, ...], output: Value, node: cst.CSTNode
-) -> bool:
+def _depends(machine: Machine, state: State, name: str, inner: _Values, output: Value, node: cst.CSTNode) -> bool:
     """Return whether each output may depend on each input, as `strict` asks."""
     for one in output if type(output) is tuple else (output,):
         record = tensor_of(state, one)
         if record is None:
             continue
         if record.grad is False:
-            mismatch(machine, node, name, "strict-output")
-            return False
+            return inside.unfit(machine, node, name, "strict-output")
         behind = _behind(record.node)
         for index, source in enumerate(inner):
             leaf = tensor_of(state, source)
             if behind is not None and leaf is not None and leaf.node.id not in behind:
-                mismatch(machine, node, name, "strict-input", index)
-                return False
+                return inside.unfit(machine, node, name, "strict-input", index)
     return True
 
 
@@ -130,7 +116,7 @@ def _behind(root: Node) -> set[int] | None:
 
 
 def _vector(
-    machine: Machine, state: State, name: str, vector: Value, given: tuple[Value, ...], output: Value, node: cst.CSTNode
+    machine: Machine, state: State, name: str, vector: Value, given: _Values, output: Value, node: cst.CSTNode
 ) -> bool:
     """Return whether `v` fits: what it belongs to are the outputs of `vjp`, and the inputs of the others."""
     wanted = given if name != "vjp" else output if type(output) is tuple else (output,)
@@ -138,42 +124,33 @@ def _vector(
     if vector is None:
         single = [None if one is None else is_single(one.shape) for one in records]
         if len(single) > 1 or single == [False]:
-            mismatch(machine, node, name, "vector-missing")
-            return False
+            return inside.unfit(machine, node, name, "vector-missing")
         return True
     several = vector if type(vector) is tuple else (vector,)
     if type(vector) is not tuple and structure(state, vector) != "*":
         return True
     for one in several:
-        other = no_tensor(state, one)
-        if other is not None:
-            mismatch(machine, node, name, "vector-kind", other)
-            return False
+        if (other := no_tensor(state, one)) is not None:
+            return inside.unfit(machine, node, name, "vector-kind", other)
     if len(several) != len(wanted):
-        mismatch(machine, node, name, "vector-count", len(several), len(wanted))
-        return False
+        return inside.unfit(machine, node, name, "vector-count", len(several), len(wanted))
     for left, right in zip((tensor_of(state, one) for one in several), records, strict=True):
         if left is not None and right is not None and same_shape(left.shape, right.shape) is False:
-            mismatch(machine, node, name, "vector-shape")
-            return False
+            return inside.unfit(machine, node, name, "vector-shape")
     return True
 
 
 def _constants(
-    machine: Machine,
-    state: State,
-    name: str,
-    inner: tuple[Value, ...],
-    output: Value,
-    given: tuple[Value, ...],
-    node: cst.CSTNode,
+    machine: Machine, state: State, name: str, inner: _Values, output: Value, given: _Values, node: cst.CSTNode
 ) -> Value:
     """Derivatives without a graph: what the function takes from outside, such as parameters, gets no gradient."""
-    outputs = tensors_of(state, output if type(output) is tuple else (output,))
-    sources = tensors_of(state, given)
-    own = {one.node.id for one in tensors_of(state, inner)}
+    outputs = inside.tensors_of(state, output if type(output) is tuple else (output,))
+    sources = inside.tensors_of(state, given)
+    own = {one.node.id for one in inside.tensors_of(state, inner)}
     edges = [Edge(one.node, False, "grad") for one in (*outputs, *sources)]
-    trains = any(one.grad is True for one in sources) or any(_takes_leaves(one.node, own) for one in outputs)
+    # A gradient would flow back to an argument, or to a leaf that is none of the function's own arguments.
+    flown = leaves((one.node for one in outputs), certain_inputs)
+    trains = any(one.grad is True for one in sources) or any(one.id not in own for one in flown)
 
     def made(value: Value, *, sized: bool) -> Value:
         def constant(leaf: Value) -> Value:
@@ -188,21 +165,16 @@ def _constants(
         return changed(state, value, constant)
 
     if name in ("jacobian", "hessian"):
-        return RAISED if len(given) > 1 or type(output) is tuple else made(output, sized=False)
+        return inside.RAISED if len(given) > 1 or type(output) is tuple else made(output, sized=False)
     derivative = given if name != "jvp" else output if type(output) is tuple else (output,)
     return made(output, sized=True), made(derivative if len(derivative) > 1 else derivative[0], sized=True)
 
 
-def _takes_leaves(root: Node, own: set[int]) -> bool:
-    """Return whether a gradient would flow back to a leaf that is none of the function's own arguments."""
-    return any(one.leaf is not None and one.id not in own for one in reachable([root], certain_inputs))
-
-
 def _result(state: State, name: str, output: Value, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
-    sources = tensors_of(state, given)
+    sources = inside.tensors_of(state, given)
     if name in ("jacobian", "hessian"):
         several = len(given) > 1 or type(output) is tuple
-        return RAISED if several else outside(state, output, sources, node, sized=False)
+        return inside.RAISED if several else inside.outside(state, output, sources, node, sized=False)
     derivative = given if name != "jvp" else output if type(output) is tuple else (output,)
     whole = derivative if len(derivative) > 1 else derivative[0]
-    return outside(state, output, sources, node), outside(state, whole, sources, node)
+    return inside.outside(state, output, sources, node), inside.outside(state, whole, sources, node)

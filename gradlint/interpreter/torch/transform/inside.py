@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -17,20 +17,27 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import entered
-from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
+from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, other_leaf, tensor_of
+
+RAISED = Unknown("raised")
+
+Got: TypeAlias = str | int | None
 
 
 def mismatch(
-    machine: Machine,
-    node: cst.CSTNode,
-    name: str,
-    reason: Mismatch,
-    got: str | int | None = None,
-    wanted: int | None = None,
+    machine: Machine, node: cst.CSTNode, name: str, reason: Mismatch, got: Got = None, wanted: int | None = None
 ) -> Unknown:
     """torch refuses what a transform is given, or gets back."""
     machine.emit(TransformMismatch(node, name, reason, got, wanted))
-    return Unknown("raised")
+    return RAISED
+
+
+def unfit(
+    machine: Machine, node: cst.CSTNode, name: str, reason: Mismatch, got: Got = None, wanted: int | None = None
+) -> Literal[False]:
+    """Report what does not fit; False."""
+    machine.emit(TransformMismatch(node, name, reason, got, wanted))
+    return False
 
 
 class Asked(NamedTuple):
@@ -41,9 +48,6 @@ class Asked(NamedTuple):
     which: Value = 0
     aux: Value = False
     random: Value = True
-
-
-RAISED = Unknown("raised")
 
 
 def is_raised(value: Value) -> bool:
@@ -61,13 +65,8 @@ def run_plain(machine: Machine, state: State, function: Value, args: Args, node:
     """Return what a function gives that runs as it is; `raised` as in `run`."""
     before, dropped = len(machine.events), machine.give_ups["paths dropped"]
     value = machine.call(state, function, args, node)
-    if machine.give_ups["paths dropped"] > dropped or any(_refuses(one) for one in machine.events[before:]):
-        return RAISED
-    return value
-
-
-def _refuses(event: object) -> bool:
-    return isinstance(event, Refusal)
+    refused = any(isinstance(event, Refusal) for event in machine.events[before:])
+    return RAISED if refused or machine.give_ups["paths dropped"] > dropped else value
 
 
 # Which arguments.
@@ -77,30 +76,22 @@ def chosen(machine: Machine, asked: Asked, args: Args, node: cst.CSTNode) -> tup
     """Return the positions of the arguments to differentiate; None where torch refuses, or they are not known."""
     which = asked.which
     several = which if type(which) is tuple else (which,)
-    if isinstance(which, Ref):
-        mismatch(machine, node, asked.name, "argnums-kind")
-        return None
-    if isinstance(which, Unknown):
-        return None
-    if which == ():
-        mismatch(machine, node, asked.name, "argnums-empty")
-        return None
-    if any(isinstance(one, (float, str, tuple)) or one is None for one in several):
-        mismatch(machine, node, asked.name, "argnums-kind")
-        return None
-    if not all(type(one) is int for one in several) or args.open:
-        return None
+    numbers = [one for one in several if type(one) is int]
     count = len(args.positional)
-    for one in several:
-        assert type(one) is int
-        if not -count <= one < count:
-            mismatch(machine, node, asked.name, "argnums-range", one, count)
-            return None
-    places = tuple(one % count for one in several if type(one) is int)
-    if len(set(places)) < len(places):
-        mismatch(machine, node, asked.name, "argnums-twice")
+    outside = next((one for one in numbers if not -count <= one < count), None)
+    if isinstance(which, Ref) or any(isinstance(one, (float, str, tuple)) or one is None for one in several):
+        mismatch(machine, node, asked.name, "argnums-kind")
+    elif which == ():
+        mismatch(machine, node, asked.name, "argnums-empty")
+    elif len(numbers) < len(several) or args.open:
         return None
-    return places
+    elif outside is not None:
+        mismatch(machine, node, asked.name, "argnums-range", outside, count)
+    elif len({one % count for one in numbers}) < len(numbers):
+        mismatch(machine, node, asked.name, "argnums-twice")
+    else:
+        return tuple(one % count for one in numbers)
+    return None
 
 
 # Arguments.
@@ -112,15 +103,12 @@ def differentiable(machine: Machine, state: State, name: str, values: Iterable[V
         for leaf in leaves(state, value) or ():
             other = no_tensor(state, leaf)
             if other is not None:
-                mismatch(machine, node, name, "input-kind", other)
-                return False
+                return unfit(machine, node, name, "input-kind", other)
             record = tensor_of(state, leaf)
             if record is not None and can_require_grad(record.dtype) is False:
-                mismatch(machine, node, name, "input-dtype", record.dtype)
-                return False
+                return unfit(machine, node, name, "input-dtype", record.dtype)
             if record is not None and record.dtype in COMPLEXES and "jac" in name:
-                mismatch(machine, node, name, "input-complex")
-                return False
+                return unfit(machine, node, name, "input-complex")
     return True
 
 
@@ -156,11 +144,9 @@ def only_tensors(
     machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, reason: Mismatch = "output-kind"
 ) -> bool:
     """Return whether all that the function gives are tensors, as far as is known."""
-    for leaf in leaves(state, value) or ():
-        other = no_tensor(state, leaf)
-        if other is not None:
-            mismatch(machine, node, name, reason, other)
-            return False
+    other = other_leaf(state, value)
+    if other is not None:
+        return unfit(machine, node, name, reason, other)
     return True
 
 

@@ -17,7 +17,7 @@ from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import RAISED, is_raised, mismatch, run
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import mapped
-from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, tensor_of
+from gradlint.interpreter.torch.transform.trees import changed, no_tensor, other_leaf, tensor_of
 
 RUN = "torch.func.<map>"
 
@@ -87,11 +87,9 @@ class _Run:
         if type(dim) is not int:
             self.known = False
             return value
-        for leaf in leaves(self.state, value) or ():
-            other = no_tensor(self.state, leaf)
-            if other is not None:
-                self.refuse("map-kind", other)
-                return value
+        if (other := other_leaf(self.state, value)) is not None:
+            self.refuse("map-kind", other)
+            return value
         return changed(self.state, value, lambda leaf: self._part(leaf, dim))
 
     def _part(self, leaf: Value, dim: int) -> Value:
@@ -127,11 +125,9 @@ class _Run:
         if type(out) is tuple and type(value) is tuple and len(out) == len(value):
             parts = list(zip(value, out, strict=True))
         for part, dim in parts:
-            for leaf in leaves(self.state, part) or () if dim is not None else ():
-                other = no_tensor(self.state, leaf)
-                if other is not None:
-                    self.refuse("output-kind", other)
-                    return RAISED
+            if dim is not None and (other := other_leaf(self.state, part)) is not None:
+                self.refuse("output-kind", other)
+                return RAISED
         if type(out) is tuple and type(value) is tuple and len(out) != len(value):
             self.refuse("out-dims-count", len(out), len(value))
             return RAISED
@@ -180,7 +176,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     """vmap(f)(*args)"""
     asked = args.positional[0]
     assert isinstance(asked, Mapped)
-    given = Args(args.positional[1:], args.keywords, args.open, args.hidden)
+    given = args.rest
     if given.open:
         return unknown_call(machine, state, (asked.function, *given.values()), node)
     one = _Run(machine, state, asked, given, node)

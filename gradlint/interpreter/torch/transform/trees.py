@@ -83,6 +83,12 @@ def no_tensor(state: State, value: Value) -> str | None:
     return None
 
 
+def other_leaf(state: State, value: Value) -> str | None:
+    """Return what the first leaf is that is certainly no tensor."""
+    found = (no_tensor(state, leaf) for leaf in leaves(state, value) or ())
+    return next((other for other in found if other is not None), None)
+
+
 def tensor_of(state: State, value: Value) -> Tensor | None:
     """Return the tensor that a leaf is."""
     ref = state.tensor_of(value) if isinstance(value, Unknown) else value

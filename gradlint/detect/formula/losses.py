@@ -1,19 +1,67 @@
-"""A column of predictions against a row of targets: each is subtracted from each, silently."""
+"""Losses of the wrong operands: over another activation than they take, or over a column against a row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gradlint.detect.formula.register import judges
-from gradlint.detect.formula.terms import op_of, operand, pair, term
+from gradlint.detect.formula.terms import judges, op_of, operand, pair, term, unwrapped
 from gradlint.domain.announcement import Operated
 from gradlint.domain.assumption import Assumption, several_rows
-from gradlint.domain.fault.losses import CrossedShapes
+from gradlint.domain.fault.losses import Activation, CrossedShapes, WrongActivation
 from gradlint.domain.graph import Term
 from gradlint.domain.shape import Dim, at_least_two
 from gradlint.domain.state import State
+from gradlint.facts import traits
+from gradlint.facts.aliases import bare, canonical
 from gradlint.facts.traits import ARITHMETIC, COLUMNS, DISTANCES, UNARY
+
+_SCORES = traits.AFFINE | traits.ACTIVATIONS
+
+
+@judges(*traits.LOSSES_OF_SCORES, *traits.LOSSES_OF_LOG_PROBABILITIES, *traits.LOSSES_OF_PROBABILITIES)
+def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
+    """Yield a loss over the last activation of a network."""
+    found = term(it, "input", "log_probs")
+    if found is None:
+        return
+    found = _before(found)
+    takes, wrong = _taken(canonical(it.op))
+    if op_of(found) in wrong:
+        got = bare(found.node.op)
+        yield WrongActivation(it.node, bare(it.op), takes, got, _kind(op_of(found)), found.node.syntax)
+
+
+def _taken(loss: str) -> tuple[Activation, traits.Trait]:
+    """Return what a loss takes, and what it certainly must not get."""
+    if loss in traits.LOSSES_OF_LOG_PROBABILITIES:
+        return "log-probabilities", traits.PROBABILITIES | _SCORES
+    if loss in traits.LOSSES_OF_PROBABILITIES:
+        return "probabilities", traits.LOG_PROBABILITIES | traits.AFFINE | {"tanh"}
+    # The logarithm of a softmax is left as it is by another one.
+    wrong = traits.PROBABILITIES
+    return "scores", wrong if loss == "cross_entropy" else wrong | traits.LOG_PROBABILITIES
+
+
+def _kind(op: str) -> Activation:
+    """Return what an operation gives."""
+    if op in traits.PROBABILITIES:
+        return "probabilities"
+    return "log-probabilities" if op in traits.LOG_PROBABILITIES else "scores"
+
+
+def _before(found: Term) -> Term:
+    """Return the activation before views and joins."""
+    for _ in range(4):
+        found = unwrapped(found)
+        if op_of(found) not in traits.JOINS:
+            return found
+        inner = term(found.node, "tensors")
+        if inner is None:
+            return found
+        found = inner
+    return found
+
 
 Sizes: TypeAlias = "tuple[Dim, ...]"
 
