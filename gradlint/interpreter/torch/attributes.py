@@ -34,13 +34,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import (
-    STORED_ELSEWHERE,
-    SUMMARY,
-    known_tensor,
-    same_memory,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"

@@ -143,16 +143,17 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     parameter_registered(machine, state, args.get(1, "param"), node)
-    _set(state, ref, args.get(0, "name"), args.get(1, "param"))
+    set_attribute(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
 
 def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    _set(state, ref, args.get(0, "name"), args.get(1, "tensor"))
+    set_attribute(state, ref, args.get(0, "name"), args.get(1, "tensor"))
     return None
 
 
-def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
+def set_attribute(state: State, ref: Ref, name: Value, value: Value) -> None:
+    """Register something in a module, by a name that may not be known."""
     record = instance_at(state, ref)
     if isinstance(name, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
