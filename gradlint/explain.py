@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from gradlint.check import check_content
 from gradlint.detect import detectors
 from gradlint.domain.finding import Assumed, Finding, Position
+from gradlint.domain.frozen import Frozen
 from gradlint.interpreter.explaining import Explaining, Seen
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
@@ -22,16 +23,14 @@ from gradlint.source.place import Places
 from gradlint.source.unusable import Unusable
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(Frozen):
     """A place with a text: an operation that made or saved a value, a reason for which one is not known."""
 
     text: str
     row: int | None = None
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Frozen):
     """What is believed of one expression or variable of a row.
 
     `paths` are the different beliefs, as several paths and iterations may lead there; `facts` are those of the first.
@@ -48,8 +47,7 @@ class Value:
     assumptions: tuple[Assumed, ...] = ()
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Frozen):
     """What is known of some rows of a file.
 
     `assumptions` were made of the values there, or on the way. `given_up` counts what is not followed there, or

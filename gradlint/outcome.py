@@ -5,17 +5,17 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
 from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
 
 _PACKAGE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Crash:
+class Crash(Frozen):
     """A mistake of gradlint's own while it checked a file."""
 
     filename: str
@@ -37,8 +37,7 @@ class Crash:
         return cls(filename, f"{type(error).__name__}: {words}{where}", trace)
 
 
-@dataclass(frozen=True)
-class Mended:
+class Mended(Frozen):
     """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use."""
 
     before: str
@@ -48,8 +47,7 @@ class Mended:
     settled: bool = True
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Frozen):
     """What became of one file; `text` is kept only where findings may have to be shown.
 
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
@@ -67,8 +65,7 @@ class Checked:
     elsewhere: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Frozen):
     """What became of all files."""
 
     files: tuple[Checked, ...]

@@ -20,7 +20,7 @@ from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.link import Importers, linked, parsed
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.slice import Slice, slices
-from gradlint.confirm.prepare.syntax import name_of
+from gradlint.confirm.prepare.syntax import length_of, name_of
 from gradlint.confirm.prepare.values import agree, forward_values
 from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.run.search import MOST_RUNS, Found, Inquiry, filled
@@ -130,12 +130,12 @@ class Prover:
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
                 pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
-                if _length(tree) > _LONG and (shown := self._try_slices(pieces, whole)) is not None:
+                if length_of(tree) > _LONG and (shown := self._try_slices(pieces, whole)) is not None:
                     return shown
-                if _length(tree) > _HUGE and pieces:
+                if length_of(tree) > _HUGE and pieces:
                     return _Asked(Confirmation("unconfirmed", _TOO_LONG), slow=False)
             if asked is None or self._sandbox.clock() < whole:
-                asked = self._try_program(placed, tree, end if _length(tree) > _LONG else whole)._replace(
+                asked = self._try_program(placed, tree, end if length_of(tree) > _LONG else whole)._replace(
                     program=number
                 )
                 if asked.verdict.verdict != "unconfirmed":
@@ -215,11 +215,6 @@ class Prover:
         if measured is not None:
             return measured._replace(slow=measured.slow or case.is_slow)
         return _Asked.of(case.defeat(made.dropped), case)
-
-
-def _length(tree: ast.Module) -> int:
-    """Return the lines of a program: the more there are, the more is beside the point of any finding in it."""
-    return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
 
 
 class _Asked(NamedTuple):

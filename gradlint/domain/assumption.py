@@ -7,18 +7,18 @@ its assumptions rests on them; it says so, and its severity is not `error`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import libcst as cst
+
+from gradlint.domain.frozen import Frozen
 
 AssumptionKind: TypeAlias = Literal["name", "use", "default", "size"]
 """What an assumption is drawn from: the name of a variable, what the program does with it, the default value of a
 parameter, a size that is not known."""
 
 
-@dataclass(frozen=True)
-class Assumption:
+class Assumption(Frozen):
     """`subject` is a variable, a parameter or an operation, `role` what is assumed of it, `node` where it stands."""
 
     kind: AssumptionKind

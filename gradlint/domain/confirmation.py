@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from gradlint.domain.frozen import Frozen
 
 Verdict = Literal["confirmed", "refuted", "unconfirmed"]
 
 
-@dataclass(frozen=True)
-class Confirmation:
+class Confirmation(Frozen):
     """A verdict with its reason in one line.
 
     `error` is torch's own text where it raised, `torch` the version that was asked, and `repro` a program that

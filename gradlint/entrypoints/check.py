@@ -17,7 +17,6 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import config_errors_as_problems
 from gradlint.entrypoints.progress import ProgressBar
-from gradlint.entrypoints.proving import confirmed, healed, only_confirmed, prover
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
 from gradlint.report.concise import concise
@@ -134,12 +133,14 @@ def _ask_torch(outcome: Outcome, options: Options, output_format: str) -> Outcom
     if not _asks_torch(options):
         return outcome
 
+    from gradlint.entrypoints import proving
+
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     try:
-        outcome = confirmed(outcome, bar, repros=options.show_repro or output_format == "json")
+        outcome = proving.confirmed(outcome, bar, repros=options.show_repro or output_format == "json")
     finally:
         bar.clear()
-    return only_confirmed(outcome) if options.only_confirmed else outcome
+    return proving.only_confirmed(outcome) if options.only_confirmed else outcome
 
 
 def _piped(options: Options) -> bytes | None:
@@ -175,8 +176,10 @@ def _proof(options: Options) -> Iterator[Callable[[Finding, str], bool]]:
         yield lambda finding, text: True
         return
 
-    with prover(shrink=False) as torch:
-        yield lambda finding, text: healed(torch, finding, text)
+    from gradlint.entrypoints import proving
+
+    with proving.prover(shrink=False) as torch:
+        yield lambda finding, text: proving.healed(torch, finding, text)
 
 
 def _asks_torch(options: Options) -> bool:

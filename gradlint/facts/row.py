@@ -5,9 +5,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
+
+from gradlint.domain.frozen import Frozen
 
 Labels = frozenset[str]
 
@@ -22,8 +24,7 @@ class NoConstant:
 NO_CONSTANT: Final = NoConstant()
 
 
-@dataclass(frozen=True)
-class MustMay:
+class MustMay(Frozen):
     """A set of labels as far as it is known: `must` holds in every call that was measured, `may` in some."""
 
     must: Labels
@@ -39,8 +40,7 @@ class MustMay:
         return MustMay(self.must & other.must, self.may | other.may)
 
 
-@dataclass(frozen=True)
-class Cond:
+class Cond(Frozen):
     """A value that depends on one argument.
 
     Keys of `cases` are constants in Python source (`True`, `'mean'`, `2`), `N` any other number, `T` a tensor
@@ -56,8 +56,7 @@ class Cond:
     default: Value
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(Frozen):
     """The union of several sets, each with its own tests."""
 
     parts: tuple[Value, ...]
@@ -74,8 +73,7 @@ def _nothing() -> Mapping[str, Any]:
     return MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Param:
+class Param(Frozen):
     """One parameter of a signature; `constant` is its default where that is a plain constant."""
 
     name: str
@@ -87,8 +85,7 @@ class Param:
     constant: object = NO_CONSTANT
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(Frozen):
     """The overloads under one name, in the order in which torch tries them."""
 
     overloads: tuple[tuple[Param, ...], ...]
@@ -137,8 +134,7 @@ class Point(NamedTuple):
     gradient: str
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Frozen):
     """The facts about one operation, or one module class (its constructor's arguments are flags as well).
 
     Facts that are kept per input say what holds if that input requires grad; if several do, their sets add

@@ -6,11 +6,11 @@ import ast
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from importlib import resources
 from types import MappingProxyType
 from typing import Any, Literal
 
+from gradlint.domain.frozen import Frozen
 from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Point, Row, Signature, Sum, Value
 
 _ORIGINS: Mapping[str, Literal["op_db", "module_db", "recipe"]] = {"": "op_db", "m": "module_db", "r": "recipe"}
@@ -34,8 +34,7 @@ _VALUES = {
 _PER_INPUT = {"s": "saved", "c": "copies", "t": "freed", "z": "zero", "u": "no_gradient"}
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Frozen):
     """What the table knows under one name."""
 
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 import libcst as cst
 
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Effect, Severity
+from gradlint.domain.frozen import Frozen
 
 
 class Change(NamedTuple):
@@ -106,8 +106,7 @@ Edit: TypeAlias = Change | Wrap | Below | Before | After | Rebinding | Reading |
 FixKind: TypeAlias = Literal["safe", "unsafe", "safe or unsafe"]
 
 
-@dataclass(frozen=True)
-class Repair:
+class Repair(Frozen):
     """A fix for a report, in syntax nodes: changes that are made together.
 
     A safe fix keeps the values of every program that worked. `imports` are dotted paths used in the new text, such
@@ -120,8 +119,7 @@ class Repair:
     imports: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Frozen):
     """A rule's report about one event, in syntax nodes; `check.py` turns nodes into places.
 
     Of the related places, those whose node is None are left out.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from pathspec import GitIgnoreSpec
 
 from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.settings.selection import Selection, longest, matches
 
@@ -39,8 +40,7 @@ class FileIgnore(NamedTuple):
         return _spec(self.pattern).match_file(path.relative_to(self.root).as_posix())
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(Frozen):
     """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in."""
 
     root: Path = field(default_factory=Path.cwd)
@@ -66,8 +66,7 @@ class Config:
         return any(ignore.covers(rule, Path(filename).absolute()) for ignore in self.per_file_ignores)
 
 
-@dataclass(frozen=True)
-class Overrides:
+class Overrides(Frozen):
     """What the command line adds to whichever configuration is found."""
 
     selection: Selection = field(default_factory=Selection)

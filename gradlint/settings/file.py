@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from gradlint.domain.frozen import Frozen
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import DEFAULT_EXCLUDE, Config, ConfigError, FileIgnore
 from gradlint.settings.selection import ALL, Selection, unknown_word
@@ -95,8 +95,7 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
     )
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(Frozen):
     """Typed access to the entries, with errors that name the file and the key."""
 
     path: Path

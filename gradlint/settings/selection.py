@@ -7,9 +7,9 @@ wins, so that `--select GRD101 --ignore GRD1` leaves GRD101 on."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 
 
@@ -31,8 +31,7 @@ READING = "invalid"
 look like praise; only `ignore` switches them off."""
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Frozen):
     """One layer of what is asked for; `select` is None where nothing was said."""
 
     select: tuple[str, ...] | None = None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import tokenize
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
+from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.settings.config import Config
@@ -20,8 +20,7 @@ OUT_OF_STEPS = "out of steps"
 _OURS = "GRD"
 
 
-@dataclass(frozen=True)
-class Silencing:
+class Silencing(Frozen):
     """The comments of one file, for the rules that judged it.
 
     `complete`: the whole file was judged, so that a comment that silences nothing is known to be needless.

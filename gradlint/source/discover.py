@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
+from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.source.gitignore import Gitignores
@@ -22,8 +23,7 @@ NOTEBOOK = ".ipynb"
 _OF_A_NOTEBOOK = "notebooks are not read: check the script that `jupyter nbconvert --to script` makes of it"
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Frozen):
     """A file to check, under the name by which the user knows it; `problem` if it cannot be read."""
 
     name: str

@@ -9,10 +9,10 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import libcst as cst
 
+from gradlint.domain.frozen import Frozen
 from gradlint.source.lines import split_lines
 from gradlint.source.python2 import find_python2
 from gradlint.source.unusable import Unusable, invalid
@@ -96,8 +96,7 @@ def bracket_depth(text: str) -> int:
     return max(itertools.accumulate(steps), default=0)
 
 
-@dataclass(frozen=True)
-class _Refusal:
+class _Refusal(Frozen):
     unusable: Unusable
     too_deep: bool
 

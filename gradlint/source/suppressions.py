@@ -7,9 +7,9 @@ its statement."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
 from gradlint.source.lines import split_lines
 
 _CODES = r"(?::\s?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?"
@@ -19,8 +19,7 @@ _CODE = re.compile(r"[A-Z]+[0-9]+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[,\s]+")
 
 
-@dataclass(frozen=True)
-class Silence:
+class Silence(Frozen):
     """Which codes one comment silences: those with one of the prefixes, or all if there are none."""
 
     prefixes: tuple[str, ...]
@@ -30,8 +29,7 @@ class Silence:
         return not self.prefixes or code.startswith(self.prefixes)
 
 
-@dataclass(frozen=True)
-class Suppressions:
+class Suppressions(Frozen):
     """All silencing comments of one file."""
 
     file: tuple[Silence, ...]
@@ -56,8 +54,7 @@ class Suppressions:
         return any(silence.covers(finding.code) for silence in near)
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Frozen):
     """One comment with a list of codes: its row, its stretch of the row, and each code with its own."""
 
     row: int

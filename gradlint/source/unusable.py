@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gradlint.domain.finding import Position
+from gradlint.domain.frozen import Frozen
 
 INVALID_SYNTAX = "GRD001"
 UNREADABLE_FILE = "GRD002"
 
 
-@dataclass(frozen=True)
-class Unusable:
+class Unusable(Frozen):
     """The code under which it is reported, what is wrong, and where."""
 
     code: str

@@ -62,9 +62,9 @@ class Silence(Inquiry):
             losses=losses,
             asked=f"{ASKED} = " in measure.variants[0].before,
             loss_rows=rows if measure.own_losses else None,
-            loop_row=row if measure.turns else None,
+            loop_row=row if measure.iterated else None,
         )
-        if (measure.watches or measure.turns) and not found:
+        if (measure.watches or measure.iterated) and not found:
             self._why = _NO_PLACE
             return Confirmation("unconfirmed", self._why)
         for number, way in enumerate(ways_to(program, row)):
@@ -145,7 +145,7 @@ class Silence(Inquiry):
         probes = (*self._measure.probes, *compared)
         text = variant.around(script.text)
         ran = self._sandbox.run(text, probes, seconds=self._seconds())
-        shift = text[: text.index(script.text.split("\n")[0])].count("\n")
+        shift = text.count("\n") - script.text.count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)
 
@@ -162,7 +162,8 @@ class Silence(Inquiry):
 
     def _repro(self, script: Script) -> str:
         """Return the program with the first instruments with which it fails by itself."""
-        candidates = [self._shown(script, variant) for variant in self._measure.shown]
+        shown = self._measure.shown or self._measure.variants[:1]
+        candidates = [self._shown(script, variant) for variant in shown]
         return next((text for text in candidates if self._fails(text)), candidates[0])
 
     def _fails(self, repro: str) -> bool:
@@ -172,7 +173,7 @@ class Silence(Inquiry):
 
     def _shown(self, script: Script, variant: Variant) -> str:
         """Return the program with the instruments that its last statement needs."""
-        before = [line for line in variant.before.splitlines() if line and line != "import torch"]
+        before = [line for line in variant.before.splitlines() if line]
         needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
         lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]
         imports = [line for line in lines if line.startswith(("import ", "from "))]

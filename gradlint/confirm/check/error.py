@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gradlint.confirm.check.effect import MADE_UP
 from gradlint.confirm.check.evidence import doubt, slips_of
@@ -16,14 +15,14 @@ from gradlint.confirm.run.search import ENOUGH, GUARDS, Found, Inquiry, attempts
 from gradlint.confirm.run.shrink import shrunk
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
 
 RAN_THROUGH = f"{MADE_UP} it ran through"
 _MARK = "reached"
 _WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Frozen):
     """What confirms a finding: torch's text for one that says torch raises, and the rows where it may raise."""
 
     pattern: str | None

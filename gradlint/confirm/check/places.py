@@ -6,37 +6,35 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from gradlint.confirm.prepare.syntax import root_of
+from gradlint.confirm.prepare.syntax import Stretch, positional, root_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import STEEP
 
 Role: TypeAlias = (
     Literal["value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"]
-    | Literal["bare", "rebound", "retained", "turns", "static", "saved", "arriving"]
+    | Literal["bare", "rebound", "retained", "iterations", "static", "saved", "arriving"]
 )
 """What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute
-is of; what an attribute is set on; the tensor behind `.data`, before and after; the networks whose parameters are asked
+is of; what an attribute is set on; the tensor of `.data`, before and after; the networks whose parameters are asked
 for; the value together with what its function is given, or with `self` and its own first argument; what goes into
 exponentials and logarithms.
 
 Then: the expression that is all of a statement; the value that a variable gets, together with the one that it had;
-whether a graph is retained; what a loop goes over; a method of a class, and the same of an object; what a function
+whether a graph is retained; what a loop iterates over; a method of a class, and the same of an object; what a function
 saves, together with its context and what it was given; a tensor that is written to, before and after, and what the
 function around it is given."""
 
 WATCHED, STRAINED = "watched", "strained"
 _GIVEN = "given_first"
 
-_OF_NETWORKS = frozenset(
-    ("parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict")
-)
+_OF_NETWORKS = {"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict"}
 _FUNCTIONS_OF = ("torch", "F", "functional", "np")
 
 
 class Place(NamedTuple):
     """A stretch of a file, as the syntax tree counts, and what to watch there."""
 
-    stretch: tuple[int, int, int, int]
+    stretch: Stretch
     role: Role
 
 
@@ -51,8 +49,7 @@ class Watcher(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Visit a function; the first parameter of a method is the owner of the value."""
-        given = [*node.args.posonlyargs, *node.args.args, *filter(None, [node.args.vararg])]
-        self._within.append([one.arg for one in given])
+        self._within.append([*positional(node), *([node.args.vararg.arg] if node.args.vararg else [])])
         self.generic_visit(node)
         self._within.pop()
         return node
@@ -67,13 +64,13 @@ class Watcher(ast.NodeTransformer):
         return [node, *(_note_method(node.name, method) for method in methods)]
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Of what a loop goes over, all loops over the same are turns."""
+        """Watch all loops over what a loop in question iterates over."""
         loops = [part for part in ast.walk(node) if isinstance(part, ast.For)]
-        texts = {ast.unparse(_gone_over(loop)) for loop in loops if "turns" in self._roles(loop)}
+        texts = {ast.unparse(_iterable(loop.iter)) for loop in loops if "iterations" in self._roles(loop)}
         for loop in loops:
-            if ast.unparse(_gone_over(loop)) in texts:
+            if ast.unparse(_iterable(loop.iter)) in texts:
                 self.found += 1
-                loop.iter = _watched_turns(loop.iter)
+                loop.iter = _watched_iterable(loop.iter)
         self.generic_visit(node)
         if self._arriving:
             for owner in ast.walk(node):
@@ -97,40 +94,38 @@ class Watcher(ast.NodeTransformer):
         return visited
 
     def _expression(self, node: ast.expr, role: Role) -> ast.expr:
-        watch = _WATCHES.get(role)
-        if watch is not None:
-            self.found += watch(node)
-        elif role == "value":
-            self.found += 1
-            return call(WATCHED, node)
-        elif role in ("inside", "within") and self._within and self._within[-1]:
-            self.found += 1
-            owner, *given = [ast.Name(name, ast.Load()) for name in self._within[-1]]
-            return call(WATCHED, node, owner, *([_first_argument(node)] if role == "within" else given))
+        if role in _WATCHES:
+            self.found += _WATCHES[role](node)
+            return node
+        given = [ast.Name(name, ast.Load()) for names in self._within[-1:] for name in names]
+        watched: ast.expr = node
+        if role == "value" or (role == "inside" and given):
+            watched = call(WATCHED, node, *(given if role == "inside" else ()))
+        elif role == "within" and given:
+            watched = call(WATCHED, node, given[0], _first_argument(node))
         elif role == "saved" and self._within and isinstance(node, ast.Call):
-            self.found += 1
-            given_to = [ast.Name(name, ast.Load()) for name in self._within[-1]]
-            node.args = [call(WATCHED, one, *given_to) for one in node.args]
+            node.args = [call(WATCHED, one, *given) for one in node.args]
         elif role == "arriving" and self._within and _watch_receiver(node):
-            self.found += 1
             self._arriving = True
-            return call(WATCHED, node)
-        return node
+            watched = call(WATCHED, node)
+        else:
+            return node
+        self.found += 1
+        return watched
 
     def _statement(self, node: ast.stmt, role: Role) -> ast.stmt | list[ast.stmt]:
-        """Return the value of a statement, or the statement with a note behind or around it."""
+        """Return the statement with its value watched, or with a note after or around it."""
         if role == "target":
             note = _note_target(node)
             self.found += note is not None
             return node if note is None else [node, note]
         if role in ("around", "arriving"):
-            written = _note_around if role == "around" else _note_written
-            notes = [written(node), written(node)]
-            self.found += notes[0] is not None
-            self._arriving |= role == "arriving" and notes[0] is not None
-            return [part for part in (notes[0], node, notes[1]) if part is not None]
-        if role in _STATEMENTS:
-            self.found += _STATEMENTS[role](node)
+            note = _note_around(node) if role == "around" else _note_written(node)
+            self.found += note is not None
+            self._arriving |= role == "arriving" and note is not None
+            return node if note is None else [note, node, note]
+        if role in ("bare", "rebound"):
+            self.found += _watch_statement(node, role)
             return node
         value = getattr(node, "value", None)
         # An expression that is a statement has the same place as the statement, and has been watched.
@@ -141,7 +136,7 @@ class Watcher(ast.NodeTransformer):
         return node
 
 
-def _is_at(place: tuple[int, int, int, int], stretch: tuple[int, int, int, int], node: ast.AST) -> bool:
+def _is_at(place: Stretch, stretch: Stretch, node: ast.AST) -> bool:
     """Return whether a place is that of a node, or of its header."""
     if place == stretch:
         return True
@@ -154,7 +149,7 @@ def call(name: str, *arguments: ast.expr | None) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
 
 
-def _stretch(node: ast.AST) -> tuple[int, int, int, int] | None:
+def _stretch(node: ast.AST) -> Stretch | None:
     if not isinstance(node, (ast.expr, ast.stmt)) or not hasattr(node, "lineno"):
         return None
     return node.lineno, node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
@@ -229,37 +224,28 @@ def _watch_retained(node: ast.expr) -> bool:
     return True
 
 
-def _watch_bare(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Attribute):
-        return False
-    node.value = call(WATCHED, node.value)
+def _watch_statement(node: ast.stmt, role: Role) -> bool:
+    match node:
+        case ast.Expr(value=ast.Attribute() as value) if role == "bare":
+            node.value = call(WATCHED, value)
+        case ast.Assign(targets=[ast.Name(name), *_]) if role == "rebound":
+            node.value = call(WATCHED, node.value, ast.Name(name, ast.Load()))
+        case _:
+            return False
     return True
 
 
-def _watch_rebound(node: ast.stmt) -> bool:
-    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
-        return False
-    node.value = call(WATCHED, node.value, ast.Name(node.targets[0].id, ast.Load()))
-    return True
+def _iterable(node: ast.expr) -> ast.expr:
+    """Return what a loop iterates over, below `enumerate` and the like."""
+    return _iterable(node.args[0]) if isinstance(node, ast.Call) and node.args else node
 
 
-def _gone_over(node: ast.For) -> ast.expr:
-    """Return what a loop goes over; below `enumerate` and the like."""
-    inner = node.iter
-    while isinstance(inner, ast.Call) and inner.args:
-        inner = inner.args[0]
-    return inner
-
-
-def _watched_turns(node: ast.expr) -> ast.expr:
-    """Return what a loop goes over, watched; below `enumerate` and the like."""
+def _watched_iterable(node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Call) and node.args:
-        node.args[0] = _watched_turns(node.args[0])
+        node.args[0] = _watched_iterable(node.args[0])
         return node
     return call(WATCHED, node)
 
-
-_STATEMENTS: dict[str, Callable[[ast.stmt], bool]] = {"bare": _watch_bare, "rebound": _watch_rebound}
 
 _WATCHES: dict[str, Callable[[ast.expr], bool]] = {
     "input": lambda node: _arguments(node, 1) == 1,
@@ -298,48 +284,37 @@ def _first_argument(node: ast.expr) -> ast.expr | None:
 
 
 def _note_target(node: ast.stmt) -> ast.stmt | None:
-    """`x.flag = value` or `x.flag == value`: note x and the value behind it."""
-    if isinstance(node, ast.Assign):
-        target, value = node.targets[0], node.value
-    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Compare):
-        target, value = node.value.left, node.value.comparators[0]
-    else:
-        return None
-    return ast.Expr(call(WATCHED, target.value, value)) if isinstance(target, ast.Attribute) else None
+    """`x.flag = value` or `x.flag == value`: note x and the value."""
+    match node:
+        case ast.Assign([ast.Attribute(of), *_], value) | ast.Expr(ast.Compare(ast.Attribute(of), _, [value, *_])):
+            return ast.Expr(call(WATCHED, of, value))
+    return None
 
 
 def _note_around(node: ast.stmt) -> ast.stmt | None:
-    """Return the tensor behind the `.data` that a statement writes to."""
-    written: ast.expr | None = None
-    if isinstance(node, (ast.Assign, ast.AugAssign)):
-        written = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    elif isinstance(node, ast.Expr):
-        written = node.value
-    owner = next(_behind_data(written), None) if written is not None else None
-    return None if owner is None else ast.Expr(call(WATCHED, owner))
+    """Return the tensor to whose `.data` a statement writes."""
+    match node:
+        case ast.Assign([written, *_]) | ast.AugAssign(written) | ast.Expr(written):
+            owner = next(_owners_of_data(written), None)
+            return None if owner is None else ast.Expr(call(WATCHED, owner))
+    return None
 
 
 def _note_given(owner: ast.ClassDef) -> None:
-    """What the methods of a custom function are given, together with its context."""
+    """Note what the methods of a custom function are given, together with its context."""
     for method in owner.body:
-        if not isinstance(method, ast.FunctionDef):
-            continue
-        given = [one.arg for one in (*method.args.posonlyargs, *method.args.args)]
-        if method.name in ("forward", "backward", "vjp"):
-            loaded = [ast.Name(name, ast.Load()) for name in given]
-            method.body[:0] = [ast.Expr(call(WATCHED, one, loaded[0])) for one in loaded[1:]]
+        if isinstance(method, ast.FunctionDef) and method.name in ("forward", "backward", "vjp"):
+            given = [ast.Name(name, ast.Load()) for name in positional(method)]
+            method.body[:0] = [ast.Expr(call(WATCHED, one, given[0])) for one in given[1:]]
 
 
 def _note_written(node: ast.stmt) -> ast.stmt | None:
     """Return the variable that an assignment writes to, in place."""
-    if isinstance(node, ast.AugAssign):
-        target = node.target
-    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-        target = node.targets[0]
-    else:
-        return None
-    name = root_of(target)
-    return ast.Expr(call(WATCHED, ast.Name(name, ast.Load()))) if name else None
+    match node:
+        case ast.Assign([ast.Subscript() as target, *_]) | ast.AugAssign(target):
+            name = root_of(target)
+            return ast.Expr(call(WATCHED, ast.Name(name, ast.Load()))) if name else None
+    return None
 
 
 def _note_method(owner: str, method: str) -> ast.stmt:
@@ -349,8 +324,8 @@ def _note_method(owner: str, method: str) -> ast.stmt:
     return ast.Expr(call(WATCHED, *(ast.Attribute(one, method, ast.Load()) for one in (of_class, of_object))))
 
 
-def _behind_data(node: ast.expr) -> Iterator[ast.expr]:
-    """Along the chain of attributes, calls, and indices: arguments are read, not written to."""
+def _owners_of_data(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield what `.data` is read of along a chain of attributes, calls, and indices: arguments are not written to."""
     while isinstance(node, (ast.Attribute, ast.Call, ast.Subscript)):
         if isinstance(node, ast.Attribute) and node.attr == "data":
             yield node.value

@@ -6,5 +6,6 @@
 
 Each text defines the instruments that it listens to. `noted` gets each loss before `backward` walks its graph, `asked`
 each value before `torch.autograd.grad` does; `watched` gets what stands at the places of the finding, `strained` what
-goes into exponentials there; both and the losses are passed on. `end_of_turn` gets what is kept from turn to turn.
+goes into exponentials there; both and the losses are passed on. `end_of_iteration` gets what is kept from one iteration
+to the next.
 """

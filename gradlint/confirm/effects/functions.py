@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.measure import LEAVES_BEHIND, Measure, Variant, Watch
+from gradlint.confirm.effects.measure import GRAPH_LEAVES, Measure, Variant, Watch
 
 _METHODS = """\
 same = []
@@ -12,9 +12,8 @@ def watched(on_class, on_object):
 
 # The result of a function is the object that its context kept; an input is written to as the program might do.
 _KEPT = f"""\
-import torch
 kept, gradients = [], []
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def watched(value, ctx, *given):
     kept.append((value, ctx, any(value is one for one in given)))
     return value
@@ -23,7 +22,7 @@ def is_end(value, ctx, is_input):
 def is_circle(value, ctx, is_input):
     return isinstance(value, torch.Tensor) and value.grad_fn is ctx
 def noted(loss):
-    for leaf in leaves_behind(loss):
+    for leaf in graph_leaves(loss):
         leaf.register_hook(lambda gradient: gradients.append(gradient.tolist()))
     return loss
 asked = noted
@@ -57,7 +56,6 @@ def is_between(value, ctx, given):
 """
 
 _ARRIVED = """\
-import torch
 arrived, states = [], []
 def watched(value, ctx=None):
     if isinstance(value, torch.Tensor):
@@ -79,7 +77,6 @@ NONSTATIC = Measure(
     "on an object the method is another than on the class",
     (Variant(_METHODS),),
     ("len(same) > 0", "not all(same)"),
-    shown=(Variant(_METHODS),),
     proof="assert all(same), 'on an object this is another method'",
     watches=(Watch("static"),),
     early=True,
@@ -100,7 +97,6 @@ BETWEEN = Measure(
     "what is saved is neither an input nor a result, and has no graph",
     (Variant(_SAVED),),
     ("len(saved) > 0", "any(is_between(*one) for one in saved)"),
-    shown=(Variant(_SAVED),),
     proof="assert not any(is_between(*one) for one in saved), 'neither an input nor a result'",
     watches=(Watch("saved"),),
     early=True,
@@ -118,7 +114,7 @@ WRITES_TO_GRADIENT = Measure(
 
 WRITES_TO_INPUT = WRITES_TO_GRADIENT._replace(
     said="an input is written to, and is not marked",
-    proof="assert len(set(versions)) == 1, 'an input is written to, and torch is not told'",
+    proof="assert len(set(versions)) == 1, 'an input is written to, and is not marked'",
 )
 
 RULES = {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.measure import LEAVES_BEHIND, SHORT_LEAVES_BEHIND, Measure, Variant, Watch
+from gradlint.confirm.effects.measure import GRAPH_LEAVES, SHORT_GRAPH_LEAVES, Measure, Variant, Watch
 
 _GRAPH = """\
-import torch
 sizes = []
 def graph_of(value):
     seen, waiting = set(), [value]
@@ -25,18 +24,18 @@ def graph_of(value):
 
 _SHOWN_SIZES = """\
 sizes = []
-def end_of_turn(value, owner):
+def end_of_iteration(value, owner):
     nodes = [part.grad_fn for part in (value if isinstance(value, (list, tuple)) else [value]) if part.grad_fn]
     for node in nodes:
         nodes.extend(other for other, _ in node.next_functions if other and other not in nodes)
     sizes.append(len(nodes))
 """
 
-# What several objects keep is told apart; a graph that is walked once, behind the loop, was collected for that walk.
+# What several objects keep is distinguished; a graph that is walked once, after the loop, was collected for that walk.
 _SIZES = f"""\
 {_GRAPH}
 kept_graphs, walked, again = {{}}, set(), set()
-def end_of_turn(value, owner):
+def end_of_iteration(value, owner):
     graph = graph_of(value)
     sizes.append(len(graph))
     for key in (0, id(owner)):
@@ -61,7 +60,6 @@ def grew():
 
 # A backward that asks for what an earlier one has freed says so.
 _RETAINED = """\
-import torch
 walked = []
 def noted(loss):
     walked.append(loss)
@@ -78,11 +76,10 @@ def watched(flag):
 """
 
 _CIRCLES = f"""\
-import torch
 held = []
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def noted(loss):
-    held.extend(leaves_behind(loss))
+    held.extend(graph_leaves(loss))
     return loss
 """
 
@@ -101,7 +98,7 @@ GROWS = Measure(
     refutes=False,
     shown=(Variant(_SHOWN_SIZES), Variant(_SIZES)),
     proof="assert sizes[-1] <= sizes[0], 'the graph grows'",
-    turns=True,
+    iterated=True,
     early=True,
 )
 
@@ -122,9 +119,9 @@ CIRCLES = Measure(
     (Variant(_CIRCLES),),
     (
         "len(held) > 0",
-        "any(leaf.grad is not None and leaf.grad.grad_fn is not None and leaves_behind(leaf.grad) for leaf in held)",
+        "any(leaf.grad is not None and leaf.grad.grad_fn is not None and graph_leaves(leaf.grad) for leaf in held)",
     ),
-    shown=(Variant(_CIRCLES.replace(LEAVES_BEHIND, SHORT_LEAVES_BEHIND)),),
+    shown=(Variant(_CIRCLES.replace(GRAPH_LEAVES, SHORT_GRAPH_LEAVES)),),
     proof="assert not any(leaf.grad is not None and leaf.grad.grad_fn for leaf in held), 'they hold each other'",
     own_losses=True,
     early=True,
@@ -132,9 +129,8 @@ CIRCLES = Measure(
 
 RECORDED = Measure(
     "what is computed from it has a graph",
-    (Variant(f"import torch\n{_RECORDED}"),),
+    (Variant(_RECORDED),),
     ("len(recorded) > 0", "all(recorded)"),
-    shown=(Variant(_RECORDED),),
     proof="assert not any(recorded), 'the graph is recorded'",
     watches=(Watch("target"), Watch("value")),
     early=True,

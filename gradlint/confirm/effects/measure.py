@@ -7,13 +7,14 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from gradlint.confirm.check.places import Place, Role
-from gradlint.domain.finding import Finding, Span
+from gradlint.confirm.prepare.syntax import stretch_of
+from gradlint.domain.finding import Finding
 
 _DEFINED = re.compile(r"^(?:def (\w+)|([\w, ]+) = )", re.MULTILINE)
 
 
 class Variant(NamedTuple):
-    """A program around the one with instruments: what stands before it, and whether it stands in a `with`."""
+    """A program around the one with instruments: what precedes it, and the header of the `with` that holds it."""
 
     before: str
     block: str = ""
@@ -21,7 +22,7 @@ class Variant(NamedTuple):
     def around(self, text: str) -> str:
         """Return the whole program."""
         inner = "".join(f"    {line}\n" for line in text.splitlines()) if self.block else text
-        return self.before + self.block + inner
+        return f"import torch\n{self.before}{self.block}{inner}"
 
 
 class Watch(NamedTuple):
@@ -41,10 +42,10 @@ class Measure(NamedTuple):
     `probes` must be true after the program ran in the first variant; the first of them says whether there was
     anything to measure, and the last may be false, which refutes the effect. If there are more variants, `compared`
     must differ between the first and one of the others; with `same`, it must not differ. `proof` is the statement
-    that fails by itself, behind the program with the instruments of the first of `shown` with which it does. What is
-    shown `early` counts although the program raises behind it. With `refutes` a whole program that does not show the
-    effect refutes it. `turns` asks for what is kept from turn to turn, `own_losses` for those alone that are walked
-    at the place.
+    that fails by itself, after the program with the instruments of the first of `shown` with which it does; those are
+    the ones of the first variant unless others are given. What is shown `early` counts although the program raises
+    after it. With `refutes` a whole program that does not show the effect refutes it. `iterated` asks for what is kept
+    from iteration to iteration, `own_losses` for those alone that are walked at the place.
     """
 
     said: str
@@ -55,7 +56,7 @@ class Measure(NamedTuple):
     shown: tuple[Variant, ...] = ()
     proof: str = ""
     watches: tuple[Watch, ...] = ()
-    turns: bool = False
+    iterated: bool = False
     own_losses: bool = False
     early: bool = False
     refutes: bool = True
@@ -64,21 +65,20 @@ class Measure(NamedTuple):
         """Return where to look, in the file of the finding."""
         places: list[Place] = []
         for role, alone, at in self.watches:
-            if not at:
-                places.extend([] if alone and places else [Place(_stretch(finding.span), role)])
-                continue
-            named = () if finding.evidence is None else finding.evidence.at(*at)
-            here = (other for other in named if other.filename in (None, finding.filename))
-            places.extend(Place(_stretch(other.span), role) for other in here)
+            if at:
+                named = () if finding.evidence is None else finding.evidence.at(*at)
+                here = (other for other in named if other.filename in (None, finding.filename))
+                places.extend(Place(stretch_of(other.span), role) for other in here)
+            elif not (alone and places):
+                places.append(Place(stretch_of(finding.span), role))
         return places
 
     def beside(self, taken: Collection[str]) -> Measure:
         """Return the same measure with other names for what it keeps, where a program has variables of these names."""
-        texts = [variant.before for variant in self.variants]
         defined = {
             name.strip()
-            for text in (*texts, *(variant.before for variant in self.shown))
-            for found in _DEFINED.finditer(text)
+            for variant in (*self.variants, *self.shown)
+            for found in _DEFINED.finditer(variant.before)
             for name in (found[1] or found[2]).split(",")
         }
         clashing = defined & set(taken)
@@ -89,17 +89,16 @@ class Measure(NamedTuple):
         def renamed(text: str) -> str:
             return names.sub(r"\1_of_the_run", text)
 
+        def renamed_all(variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
+            return tuple(variant._replace(before=renamed(variant.before)) for variant in variants)
+
         return self._replace(
-            variants=tuple(variant._replace(before=renamed(variant.before)) for variant in self.variants),
+            variants=renamed_all(self.variants),
             probes=tuple(map(renamed, self.probes)),
-            compared=None if self.compared is None else renamed(self.compared),
-            shown=tuple(variant._replace(before=renamed(variant.before)) for variant in self.shown),
+            compared=self.compared and renamed(self.compared),
+            shown=renamed_all(self.shown),
             proof=renamed(self.proof),
         )
-
-
-def _stretch(span: Span) -> tuple[int, int, int, int]:
-    return span.start.row, span.start.column, span.end.row, span.end.column
 
 
 LEAVES = """\
@@ -108,7 +107,7 @@ def leaves_of(value):
     return [part for part in parts if isinstance(part, torch.Tensor) and part.requires_grad and part.is_leaf]
 """
 
-# Also what stands in containers, and behind a tensor that is computed.
+# Also what stands in containers, and in the graph of a tensor that is computed.
 ALL_LEAVES = """\
 def leaves_of(value):
     if isinstance(value, torch.nn.Module):
@@ -117,11 +116,11 @@ def leaves_of(value):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
         return [leaf for part in value for leaf in leaves_of(part)]
-    return leaves_behind(value)
+    return graph_leaves(value)
 """
 
-LEAVES_BEHIND = """\
-def leaves_behind(value):
+GRAPH_LEAVES = """\
+def graph_leaves(value):
     if not isinstance(value, torch.Tensor) or value.grad_fn is None:
         return [value] if isinstance(value, torch.Tensor) and value.requires_grad else []
     found, seen, waiting = [], set(), [value.grad_fn]
@@ -142,9 +141,9 @@ def watched(value):
     return value
 """
 
-# Without the haste: of each node its place in the list is looked for.
-SHORT_LEAVES_BEHIND = """\
-def leaves_behind(value):
+# Shorter and slower: each node is looked for in the list.
+SHORT_GRAPH_LEAVES = """\
+def graph_leaves(value):
     nodes = [value.grad_fn] if value.grad_fn else []
     for node in nodes:
         nodes.extend(other for other, _ in node.next_functions if other and other not in nodes)

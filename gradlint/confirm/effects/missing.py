@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from gradlint.confirm.effects.measure import (
     ALL_LEAVES,
+    GRAPH_LEAVES,
     LEAVES,
-    LEAVES_BEHIND,
-    SHORT_LEAVES_BEHIND,
+    SHORT_GRAPH_LEAVES,
     Measure,
     Variant,
     Watch,
 )
 
 _NO_GRADIENT = f"""\
-import torch
 arrived, leaves, losses = [], [], []
 {LEAVES}
 def watched(value):
@@ -39,7 +38,6 @@ def watched(value):
 """
 
 _CONSTANTS = """\
-import torch
 constants, losses = [], []
 def watched(value):
     if isinstance(value, (list, tuple)):
@@ -66,11 +64,10 @@ def watched(value):
 """
 
 _SCALED = f"""\
-import torch
 gradients, hooked = {{}}, set()
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def noted(loss):
-    for leaf in leaves_behind(loss):
+    for leaf in graph_leaves(loss):
         if id(leaf) not in hooked:
             hooked.add(id(leaf))
             leaf.register_hook(lambda gradient, leaf=leaf: gradients.setdefault(id(leaf), gradient.detach().clone()))
@@ -79,18 +76,17 @@ def noted(loss):
 
 _SHOWN_SCALED = f"""\
 gradients = []
-{SHORT_LEAVES_BEHIND}
+{SHORT_GRAPH_LEAVES}
 def noted(loss):
     for weight in (1.0, 4.0):
-        gradients.append(torch.autograd.grad(loss * weight, leaves_behind(loss), retain_graph=True))
+        gradients.append(torch.autograd.grad(loss * weight, graph_leaves(loss), retain_graph=True))
     return loss
 """
 
 _STILL_ARRIVES = f"""\
-import torch
 flagged, arrived = [], []
 {ALL_LEAVES}
-def leaves_behind(value):
+def graph_leaves(value):
     return [value] if isinstance(value, torch.Tensor) else []
 def watched(value, flag):
     for leaf in leaves_of(value):
@@ -114,10 +110,9 @@ def watched(value, flag):
 """
 
 _FLAGS = f"""\
-import torch
 flagged = []
 {ALL_LEAVES}
-def leaves_behind(value):
+def graph_leaves(value):
     return [value] if isinstance(value, torch.Tensor) else []
 def watched(value, flag):
     flagged.extend(leaf.requires_grad == flag for leaf in leaves_of(value))
@@ -164,7 +159,6 @@ NONE = Measure(
     "the tensor is no leaf, and its `.grad` is None",
     (Variant(_EMPTY),),
     ("len(filled) > 0", "not all(filled)"),
-    shown=(Variant(_EMPTY),),
     proof="assert all(filled), 'this is no leaf, and its gradient is None'",
     watches=(Watch("receiver"),),
     early=True,
@@ -205,9 +199,8 @@ def is_frozen(leaf):
 
 LEFT_OFF = Measure(
     "the flag is off at the end, and an optimizer of the program trains the leaf",
-    (Variant(_FROZEN.replace("from", "import torch\nfrom", 1)),),
+    (Variant(_FROZEN),),
     ("len(flagged) > 0", "any(is_frozen(leaf) for leaf in flagged)"),
-    shown=(Variant(_FROZEN),),
     proof="assert not any(is_frozen(leaf) for leaf in flagged), 'it trains no more'",
     watches=(Watch("target"),),
     early=True,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.measure import ALL_LEAVES, LEAVES_BEHIND, Measure, Variant, Watch
+from gradlint.confirm.effects.measure import ALL_LEAVES, GRAPH_LEAVES, Measure, Variant, Watch
 
 _UNREGISTERED = f"""\
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 owned, trained = [], set()
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 {ALL_LEAVES}
 def watched(value, owner, *given):
     owned.append((value, owner))
@@ -37,7 +36,6 @@ def is_outside(value, owner):
 """
 
 _TWINS = """\
-import torch
 seen = []
 def watched(value):
     if isinstance(value, (list, tuple)):
@@ -50,7 +48,6 @@ def twins():
 """
 
 _DROPS = """\
-import torch
 torch.manual_seed(0)
 dropped = []
 def watched(value, owner, given=None):
@@ -60,7 +57,6 @@ def watched(value, owner, given=None):
 """
 
 _KEPT = """\
-import torch
 kept, loads = [], []
 def watched(value):
     if isinstance(value, torch.nn.Module):
@@ -89,7 +85,6 @@ TWINS = Measure(
     "both names are of one network",
     (Variant(_TWINS),),
     ("len(seen) > 1", "twins()"),
-    shown=(Variant(_TWINS),),
     proof="assert not twins(), 'one network has both names'",
     watches=(Watch("networks", at=("apart",)), Watch("value", alone=True)),
     early=True,
@@ -99,7 +94,6 @@ DROPS = Measure(
     "values are dropped while the network is in evaluation mode",
     (Variant(_DROPS),),
     ("len(dropped) > 0", "any(dropped)"),
-    shown=(Variant(_DROPS),),
     proof="assert not any(dropped), 'this drops in evaluation mode'",
     watches=(Watch("within"),),
     early=True,
@@ -109,7 +103,6 @@ KEPT_CHANGES = Measure(
     "what is loaded are the values that the module has",
     (Variant(_KEPT),),
     ("any(state is not None for _, state in loads)", "any(is_itself(*both) for both in loads)"),
-    shown=(Variant(_KEPT),),
     proof="assert not any(is_itself(*both) for both in loads), 'these are the values that it has'",
     watches=(Watch("value"), Watch("receiver", at=("loaded",)), Watch("input", at=("loaded",))),
     early=True,

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.measure import ALL_LEAVES, LEAVES_BEHIND, SHORT_LEAVES_BEHIND, Measure, Variant, Watch
+from gradlint.confirm.effects.measure import ALL_LEAVES, GRAPH_LEAVES, SHORT_GRAPH_LEAVES, Measure, Variant, Watch
 
 # Where the program steps by hand, a leaf that has another value since the last backward is one that has been stepped.
 _STALE = f"""\
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 used, stale, walked = {{}}, [], {{}}
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def is_used(leaf):
     gradient, version = used.get(id(leaf), (None, 0))
     by_step = gradient is not None and leaf.grad is gradient and gradient._version == version
     by_hand = not used and leaf._version > walked.get(id(leaf), (leaf, leaf._version))[1] and leaf.grad.any()
     return leaf.grad is not None and (by_step or by_hand)
 def noted(loss):
-    leaves = leaves_behind(loss)
+    leaves = graph_leaves(loss)
     stale.extend(leaf for leaf in leaves if is_used(leaf))
     walked.update((id(leaf), (leaf, leaf._version)) for leaf in leaves)
     return loss
@@ -42,9 +41,9 @@ register_optimizer_step_post_hook(after_step)
 
 _SHOWN_STEPPED = f"""\
 versions, stale = {{}}, []
-{SHORT_LEAVES_BEHIND}
+{SHORT_GRAPH_LEAVES}
 def noted(loss):
-    for leaf in leaves_behind(loss):
+    for leaf in graph_leaves(loss):
         if leaf._version > versions.get(leaf, leaf._version) and leaf.grad.any():
             stale.append(leaf)
         versions[leaf] = leaf._version
@@ -52,7 +51,6 @@ def noted(loss):
 """
 
 _CLIPPED = """\
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 used, clipped = {}, []
 def is_empty(part):
@@ -79,12 +77,11 @@ def watched(value):
 """
 
 _IDLE = f"""\
-import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 steps, reached = {{}}, set()
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def noted(loss):
-    reached.update(id(leaf) for leaf in leaves_behind(loss))
+    reached.update(id(leaf) for leaf in graph_leaves(loss))
     return loss
 def before_step(optimizer, args, kwargs):
     leaves = [leaf for group in optimizer.param_groups for leaf in group['params']]
@@ -103,22 +100,20 @@ register_optimizer_step_pre_hook(before_step)
 """
 
 _DISCARDED = f"""\
-import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 filled, discarded = {{}}, []
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def noted(loss):
     discarded.extend(leaf for leaf in filled.values() if leaf.grad is None or not leaf.grad.any())
-    filled.update((id(leaf), leaf) for leaf in leaves_behind(loss))
+    filled.update((id(leaf), leaf) for leaf in graph_leaves(loss))
     return loss
 register_optimizer_step_pre_hook(lambda *args: filled.clear())
 """
 
 _UNTRAINED = f"""\
-import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 made, arrivals, steps, owned = [], {{}}, [], []
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 {ALL_LEAVES}
 def watched(value):
     made.append(value)
@@ -187,7 +182,6 @@ def constant():
 """
 
 _MODES = """\
-import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 modes, switched = [], []
 def watched(module):
@@ -238,7 +232,6 @@ def watched(value):
 
 # The norms of gradients: when clipping is over, and when the optimizer takes them.
 _NORMS = """\
-import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 clipped, norms, smaller = [], [], []
 def norm_of(leaves):
@@ -291,8 +284,8 @@ IDLE = Measure(
     "gradients arrive, and no step of the optimizer finds any",
     (Variant(_IDLE),),
     (
-        "any(any(met for _, met in turns) for turns in steps.values())",
-        "any(any(met for _, met in turns) and not any(finds for finds, _ in turns) for turns in steps.values())",
+        "any(any(comes for _, comes in own) for own in steps.values())",
+        "any(any(comes for _, comes in own) and not any(finds for finds, _ in own) for own in steps.values())",
     ),
     shown=(Variant(_SHOWN_IDLE),),
     proof="assert any(found), 'no step finds a gradient'",
@@ -302,7 +295,6 @@ DISCARDED = Measure(
     "gradients arrive, and are gone before the next backward, and no step was made between",
     (Variant(_DISCARDED),),
     ("len(filled) > 0 or len(discarded) > 0", "len(discarded) > 0"),
-    shown=(Variant(_DISCARDED),),
     proof="assert not discarded, 'no step has used these gradients'",
     refutes=False,
 )
@@ -329,7 +321,6 @@ CONSTANT = Measure(
     "an optimizer steps, and none of its tensors requires grad or has a gradient",
     (Variant(_CONSTANTS),),
     ("len(made) > 0 and len(steps) > 0", "constant()"),
-    shown=(Variant(_CONSTANTS),),
     proof="assert not constant(), 'no tensor requires grad'",
     watches=_OWN,
 )
@@ -338,7 +329,6 @@ MODE = Measure(
     "a step is made while the network is in evaluation mode",
     (Variant(_MODES),),
     ("len(modes) > 0", "not all(modes)"),
-    shown=(Variant(_MODES),),
     proof="assert all(modes), 'a step in evaluation mode'",
     watches=(Watch("receiver"),),
     early=True,
@@ -355,9 +345,8 @@ STILL_SCALED = Measure(
 
 SCHEDULED = Measure(
     "the scheduler steps, and its optimizer has not yet",
-    (Variant(_SCHEDULED.replace("from", "import torch\nfrom", 1)),),
+    (Variant(_SCHEDULED),),
     ("len(early) > 0", "any(early)"),
-    shown=(Variant(_SCHEDULED),),
     proof="assert not any(early), 'the optimizer has not stepped yet'",
     watches=(Watch("receiver"),),
     early=True,
@@ -367,15 +356,14 @@ SAME_ORDER = Measure(
     "the sampler shuffles, and two successive epochs have the same order",
     (Variant(_ORDERS),),
     ("len(orders) > 1", "any(one == other and one[1] for one, other in zip(orders, orders[1:]))"),
-    shown=(Variant(_ORDERS),),
     proof="assert orders[-1] != orders[-2], 'this epoch has the order of the one before'",
-    watches=(Watch("turns"),),
+    watches=(Watch("iterations"),),
     early=True,
 )
 
 REBOUND = Measure(
     "the name has another value, and the parameter that it had is as it was",
-    (Variant(f"import torch\n{_REBOUND}"),),
+    (Variant(_REBOUND),),
     ("len(rebound) > 0", "any(is_left(*one) for one in rebound)"),
     shown=(Variant(_SHOWN_REBOUND),),
     proof="assert all(one.dtype == own.dtype and torch.equal(one, own) for one, own in rebound), 'it stays as it was'",
@@ -387,7 +375,6 @@ NOT_CALLED = Measure(
     "the statement is a method, and nothing calls it",
     (Variant(_NAMED),),
     ("len(named) > 0", "all(callable(value) for value in named)"),
-    shown=(Variant(_NAMED),),
     proof="assert not callable(named[0]), 'this is a method, and nothing calls it'",
     watches=(Watch("bare"),),
     early=True,

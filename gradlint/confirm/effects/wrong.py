@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from gradlint.confirm.effects.measure import LEAVES_BEHIND, VALUES, Measure, Variant, Watch
+from gradlint.confirm.effects.measure import GRAPH_LEAVES, VALUES, Measure, Variant, Watch
 
 _GRADIENTS = f"""\
-import torch
 gradients, losses, hooked = [], [], set()
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def noted(loss):
     losses.append(float(loss.detach().sum()) if isinstance(loss, torch.Tensor) else 0.0)
-    for leaf in leaves_behind(loss):
+    for leaf in graph_leaves(loss):
         if id(leaf) not in hooked:
             hooked.add(id(leaf))
             leaf.register_hook(lambda gradient: gradients.append(gradient.detach().clone()))
@@ -26,7 +25,6 @@ def unpack(kept):
 """
 
 _ROOTS = """\
-import torch
 torch.use_deterministic_algorithms(True, warn_only=True)  # fills new memory with NaN
 weights = []
 def noted(root):
@@ -37,7 +35,6 @@ asked = noted
 """
 
 _WRITES = """\
-import torch
 states = []
 def watched(value):
     states.append((id(value), value._version, value.detach().clone()))
@@ -70,12 +67,11 @@ def watched(value):
 
 # Parameters become large for the runs to come; what is a leaf itself becomes so at once.
 _EXTREMES = f"""\
-import torch
 strained_by, inputs, outside, grown = 0.0, [], [], set()
-{LEAVES_BEHIND}
+{GRAPH_LEAVES}
 def strained(value):
     if isinstance(value, torch.Tensor) and value.is_floating_point():
-        for leaf in leaves_behind(value):
+        for leaf in graph_leaves(value):
             if value is not leaf and id(leaf) not in grown:
                 grown.add(id(leaf))
                 leaf.data.mul_(strained_by)
@@ -121,7 +117,6 @@ UNINITIALISED = Measure(
     "the gradient argument is memory that nothing has filled",
     (Variant(_ROOTS),),
     ("len(weights) > 0", "any(weights)"),
-    shown=(Variant(_ROOTS),),
     proof="assert not any(weights), 'nothing has filled this memory'",
     own_losses=True,
     early=True,
@@ -131,7 +126,6 @@ UNNOTICED = Measure(
     "the tensor has other values, and its version is the same",
     (Variant(_WRITES),),
     ("len(states) > 1", "unnoticed()"),
-    shown=(Variant(_WRITES),),
     proof="assert not unnoticed(), 'autograd has not noticed the write'",
     watches=(Watch("around"),),
     early=True,
@@ -166,9 +160,8 @@ _GETS = {"probabilities": _IN_RANGE, "log-probabilities": _LOGARITHMS, "scores":
 def _activation(kind: str) -> Measure:
     return Measure(
         f"the loss is given {kind}",
-        (Variant(f"import torch\n{VALUES}"),),
+        (Variant(VALUES),),
         ("len(values) > 0", _GETS[kind]),
-        shown=(Variant(VALUES),),
         proof=f"assert not ({_GETS[kind]})",
         watches=(Watch("input"),),
         early=True,
@@ -177,14 +170,13 @@ def _activation(kind: str) -> Measure:
 
 BROADCAST = Measure(
     "the result has more elements than either of the two",
-    (Variant(f"import torch\n{VALUES}"),),
+    (Variant(VALUES),),
     (
         "len(values) > 1",
         "any(one.dim() != other.dim() and (one.detach() - other.detach()).numel() > max(one.numel(), other.numel())"
         " for one, other in zip(values[::2], values[1::2]))",
     ),
-    shown=(Variant(VALUES),),
-    proof="assert values[0].shape == values[1].shape, 'each element meets each'",
+    proof="assert values[0].shape == values[1].shape, 'each element is paired with each'",
     watches=(Watch("pair"),),
     early=True,
 )

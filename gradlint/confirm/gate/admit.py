@@ -67,7 +67,7 @@ def refused(tree: ast.Module, own: Iterable[str] = (), slips: Iterable[str] = ()
 
 
 class _Gate(ast.NodeVisitor):
-    """Walks over all of the syntax and writes down what is refused."""
+    """Visits all of the syntax and notes what is refused."""
 
     def __init__(self, tree: ast.Module, slips: Iterable[str] = ()) -> None:
         self._slips = frozenset(filter(allowed.is_slip, slips))
@@ -100,26 +100,26 @@ class _Gate(ast.NodeVisitor):
                 names = {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
                 self._modules.update({name: path for name, path in names.items() if path in allowed.MODULES})
             else:
-                bound.update(_bound(node))
+                bound.update(bound_by(node))
                 self._own.update(_attributes_made(node))
         for name in sorted(bound & set(self._modules)):
             self.reasons.append(f"`{name}` names a module and something else")
 
     def generic_visit(self, node: ast.AST) -> None:
-        """Nodes without a method of their own are looked through if they are harmless by kind."""
+        """Visit a node without a method of its own; refuse it unless it is harmless by kind."""
         if not isinstance(node, _HARMLESS):
             self._refuse(node, f"`{type(node).__name__}` is not allowed")
         super().generic_visit(node)
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Only modules of the list; `import torch.nn` binds `torch`."""
+        """Refuse modules that are not of the list; `import torch.nn` binds `torch`."""
         for alias in node.names:
             if alias.name not in allowed.MODULES:
                 self._refuse(node, f"`import {alias.name}` is not allowed")
             self._check_name(node, alias.asname or alias.name.split(".")[0])
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """A module of the list, or what may be a value."""
+        """Refuse what is neither a module of the list nor may be a value."""
         for alias in node.names:
             path = f"{node.module}.{alias.name}"
             if node.level or not (path in allowed.MODULES or allowed.is_allowed(path)):
@@ -127,7 +127,7 @@ class _Gate(ast.NodeVisitor):
             self._check_name(node, alias.asname or alias.name)
 
     def visit_Name(self, node: ast.Name) -> None:
-        """A module is no value, and neither is a builtin that is allowed for the sake of its arguments."""
+        """Refuse a module as a value, and a builtin that is allowed for the sake of its arguments."""
         self._check_name(node, node.id)
         if isinstance(node.ctx, ast.Load) and node.id in self._modules:
             self._refuse(node, f"the module `{node.id}` is used as a value")
@@ -135,7 +135,7 @@ class _Gate(ast.NodeVisitor):
             self._refuse(node, f"`{node.id}` is used as a value")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """A dotted name that begins at a module is looked up; an attribute of any other value must be known."""
+        """Look up a dotted name that begins at a module; an attribute of any other value must be known."""
         path = self._path(node)
         if path is not None:
             self._check_path(node, path)
@@ -156,7 +156,7 @@ class _Gate(ast.NodeVisitor):
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        """Builtins that reach attributes by name are allowed with names that are read in the text."""
+        """Check a call; builtins that reach attributes by name are allowed with names that stand in the text."""
         called = node.func.id if isinstance(node.func, ast.Name) else None
         if called in allowed.CALLED_ONLY:
             self._check_reflection(node, called)
@@ -172,17 +172,17 @@ class _Gate(ast.NodeVisitor):
             self._refuse(node, "a loader that may start processes")
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A text may become the name of an argument."""
+        """Refuse a text that may become the name of an argument."""
         if isinstance(node.value, str) and node.value in _WORKERS:
             self._refuse(node, f"`{node.value}` starts processes")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Decorators, defaults, annotations, and the body are expressions and statements like any other."""
+        """Check the name; decorators, defaults, annotations, and the body are syntax like any other."""
         self._check_definition(node, node.name)
         super().generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """No metaclass, and no special method that Python calls behind the scenes."""
+        """Refuse metaclasses, and special methods that Python calls by itself."""
         self._check_definition(node, node.name)
         for keyword in node.keywords:
             self._refuse(node, f"the keyword `{keyword.arg}` of a class is not allowed")
@@ -192,12 +192,12 @@ class _Gate(ast.NodeVisitor):
         super().generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """A parameter binds a name."""
+        """Check the name of a parameter."""
         self._check_name(node, node.arg)
         super().generic_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        """`as` binds a name."""
+        """Check the name that `as` binds."""
         self._check_name(node, node.name or "")
         super().generic_visit(node)
 
@@ -280,17 +280,15 @@ def _may_start_workers(node: ast.Call) -> bool:
 
 def _imported(node: ast.Import) -> dict[str, str]:
     """Return the names that an import binds to modules; those that are not allowed count as well, and are refused."""
-    return {
-        alias.asname or alias.name.split(".")[0]: alias.name if alias.asname else alias.name.split(".")[0]
-        for alias in node.names
-    }
+    tops = ((alias, alias.name.split(".")[0]) for alias in node.names)
+    return {alias.asname or top: alias.name if alias.asname else top for alias, top in tops}
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def bound_by(node: ast.AST) -> Iterator[str]:
     """Yield the names that a node binds, imports apart."""
     if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         yield node.id
-    elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         yield node.name
     elif isinstance(node, ast.arg):
         yield node.arg
@@ -303,17 +301,13 @@ def _attributes_made(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
         yield node.attr
     elif isinstance(node, ast.ClassDef):
-        yield from (name for part in node.body for name in _names_in_class(part))
+        yield from (name for statement in node.body for part in ast.walk(statement) for name in bound_by(part))
     elif isinstance(node, ast.Call):
         yield from _names_given(node)
 
 
-def _names_in_class(statement: ast.stmt) -> Iterator[str]:
-    return (name for node in ast.walk(statement) for name in _bound(node))
-
-
 def _names_given(node: ast.Call) -> Iterator[str]:
-    """A keyword argument or a text may name an attribute: fields of a tuple, submodules, buffers."""
+    """Yield what may name an attribute, keyword arguments and texts: fields of a tuple, submodules, buffers."""
     yield from (keyword.arg for keyword in node.keywords if keyword.arg is not None)
     for argument in ast.walk(node):
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
@@ -326,20 +320,16 @@ def _is_own(node: ast.AST) -> bool:
 
 
 def _is_name_of_class(node: ast.Attribute) -> bool:
-    """`x.__class__.__name__`, which is a text and leads nowhere."""
+    """Return whether this is `x.__class__.__name__`, which is a text and leads nowhere."""
     return node.attr == "__name__" and isinstance(node.value, ast.Attribute) and node.value.attr == "__class__"
 
 
 def _is_plain_format(node: ast.expr) -> bool:
-    """Return a text whose fields are bare: neither attributes nor items are read, and no width is computed."""
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and all(
-            (name or "0").isalnum() and "{" not in (form or "")
-            for _, name, form, _ in string.Formatter().parse(node.value)
-        )
-    )
+    """Return whether a text has bare fields only: neither attributes nor items are read, and no width is computed."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return False
+    fields = string.Formatter().parse(node.value)
+    return all((name or "0").isalnum() and "{" not in (form or "") for _, name, form, _ in fields)
 
 
 def _is_super(node: ast.expr) -> bool:
@@ -352,9 +342,7 @@ def _is_dunder(name: str) -> bool:
 
 def _reaching_builtins(table: symtable.SymbolTable) -> set[str]:
     """Return the names that may be looked up among the builtins: all but locals, own or enclosing."""
-    found = set()
-    for symbol in table.get_symbols():
-        inner = table.get_type() == "function" and (symbol.is_local() or symbol.is_free())
-        if symbol.is_referenced() and not inner:
-            found.add(symbol.get_name())
+    function = table.get_type() == "function"
+    read = (symbol for symbol in table.get_symbols() if symbol.is_referenced())
+    found = {one.get_name() for one in read if not (function and (one.is_local() or one.is_free()))}
     return found.union(*(_reaching_builtins(child) for child in table.get_children()))

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator
 from functools import cached_property
 
+from gradlint.confirm.gate import admit
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.prepare.kinds import Parents
 
@@ -29,8 +30,8 @@ class Names:
                 self._global.setdefault(self.scope_of(node), set()).update(node.names)
         for node in ast.walk(tree):
             for name in bound_by(node):
-                home = self._home(node)
-                self._bound.setdefault(tree if name in self._global.get(home, ()) else home, set()).add(name)
+                scope = self.scope_of(node)
+                self._bound.setdefault(tree if name in self._global.get(scope, ()) else scope, set()).add(name)
 
     def scope_of(self, node: ast.AST) -> ast.AST:
         """Return the innermost scope that a node stands in."""
@@ -66,26 +67,20 @@ class Names:
             if isinstance(node, ast.Name) and node.id not in _HARMLESS and self.binder(node, node.id) is None
         )
 
-    def _home(self, node: ast.AST) -> ast.AST:
-        """Return the scope in which a node binds: a definition's name belongs to the enclosing scope."""
-        return node if isinstance(node, ast.Lambda) else self.scope_of(node)
-
 
 _HARMLESS = frozenset(name for name in dir(builtins) if name in allowed.BUILTINS) | {"__name__"}
 
 
 def bound_by(node: ast.AST) -> Iterator[str]:
     """Yield the names that one node binds."""
-    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        yield node.id
-    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, ast.arg):
-        yield node.arg
-    elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0]
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        yield node.name
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from map(bound_name, node.names)
     elif isinstance(node, (ast.Global, ast.Nonlocal)):
         yield from node.names
+    else:
+        yield from admit.bound_by(node)
+
+
+def bound_name(alias: ast.alias) -> str:
+    """Return the name that an import binds."""
+    return alias.asname or alias.name.partition(".")[0]

@@ -12,6 +12,7 @@ from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.prepare.candidates import Hole, Sketch, statement
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, Parents, kinds_of
 from gradlint.confirm.prepare.script import Script, render
+from gradlint.confirm.prepare.syntax import attributes_of, is_name, method_of, name_of, positional
 
 _MOST = 4
 """How many ways in are tried for one place."""
@@ -36,10 +37,10 @@ class Way(NamedTuple):
 
 
 def ways_to(sketch: Sketch, row: int) -> Iterator[Way]:
-    """Programs that may come by a row, the most natural first."""
+    """Yield programs that may reach a row, the most natural first."""
     yield Way(render(sketch.body), tuple(sketch.holes), False)
     functions = list(_functions(sketch.body))
-    target = next((one for one in functions if _holds(one.node, row)), None)
+    target = next((one for one in functions if one.node.lineno <= row <= (one.node.end_lineno or 0)), None)
     if target is not None:
         for entry in islice(_entries(target, functions), _MOST):
             yield _Driver(sketch).drive(entry)
@@ -56,21 +57,12 @@ def _functions(body: Sequence[ast.stmt]) -> Iterator[Function]:
             yield from _functions(getattr(node, "body", []))
 
 
-def _holds(node: ast.stmt, row: int) -> bool:
-    return getattr(node, "lineno", 0) <= row <= (getattr(node, "end_lineno", 0) or 0)
-
-
 def _entries(target: Function, functions: Sequence[Function]) -> Iterator[Function]:
     """Yield the function itself, then those through which it is called, the outermost last."""
-    seen: set[ast.AST] = set()
-    waiting = [target]
-    while waiting:
-        one = waiting.pop(0)
-        if one.node in seen:
-            continue
-        seen.add(one.node)
+    found = [target]
+    for one in found:
         yield one
-        waiting.extend(other for other in functions if other.node not in seen and _calls(other.node, one))
+        found += [other for other in functions if other not in found and _calls(other.node, one)]
 
 
 def _calls(caller: ast.FunctionDef, called: Function) -> bool:
@@ -82,16 +74,14 @@ def _calls(caller: ast.FunctionDef, called: Function) -> bool:
 
 def _is_call_of(func: ast.expr, name: str) -> bool:
     """Return whether a call may be one of a function of that name; an object of a module is called by its own name."""
-    if isinstance(func, ast.Name):
-        return func.id in (name, "self") if name == "forward" else func.id == name
-    if not isinstance(func, ast.Attribute):
-        return False
-    part = isinstance(func.value, ast.Name) and func.value.id == "self"
-    return func.attr == name or (part and name == "forward")
+    if name_of(func) == name:
+        return True
+    owner = func.value if isinstance(func, ast.Attribute) else func
+    return name == "forward" and is_name(owner, "self")
 
 
-class _Wish(NamedTuple):
-    """How arguments are wanted: the statements that make them up go to `before`, unless they stand in the call."""
+class _Plan(NamedTuple):
+    """How to make up arguments: by statements that go to `before`, or with `inline` in the call itself."""
 
     before: list[str]
     skip: str = ""
@@ -120,7 +110,7 @@ class _Driver:
         node, owner = entry
         if owner is None:
             return self._call(node.name, node)
-        if any(ast.unparse(base).rpartition(".")[2] == "Function" for base in owner.bases):
+        if any(name_of(base) == "Function" for base in owner.bases):
             return self._custom_function(owner)
         decorators = {ast.unparse(one) for one in node.decorator_list}
         if decorators & _UNUSUAL:
@@ -137,76 +127,68 @@ class _Driver:
         return [*made, *self._call(called, node)]
 
     def _call(self, called: str, node: ast.FunctionDef) -> list[str]:
-        """Return a call with made-up arguments, behind the statements that make them up."""
-        wish = _Wish([])
-        given = self._arguments(node, wish)
-        return [*wish.before, f"{called}({', '.join(given)})"]
+        """Return a call with made-up arguments, after the statements that make them up."""
+        plan = _Plan([])
+        given = self._arguments(node, plan)
+        return [*plan.before, f"{called}({', '.join(given)})"]
 
     def _custom_function(self, owner: ast.ClassDef) -> list[str]:
-        forward = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "forward"), None)
+        forward = method_of(owner, "forward")
         if forward is None:
             return [owner.name]
-        wish = _Wish([], skip=forward.args.args[0].arg if forward.args.args else "", tracked=True)
-        given = self._arguments(forward, wish)
+        plan = _Plan([], skip=forward.args.args[0].arg if forward.args.args else "", tracked=True)
+        given = self._arguments(forward, plan)
         name = self._free("result")
-        return [*wish.before, f"{name} = {owner.name}.apply({', '.join(given)})", f"{name}.sum().backward()"]
+        return [*plan.before, f"{name} = {owner.name}.apply({', '.join(given)})", f"{name}.sum().backward()"]
 
     def _find_init(self, owner: ast.ClassDef) -> ast.FunctionDef | None:
-        for part in owner.body:
-            if isinstance(part, ast.FunctionDef) and part.name == "__init__":
-                return part
-        bases = [
-            self._classes[base.id] for base in owner.bases if isinstance(base, ast.Name) and base.id in self._classes
-        ]
-        inherited = (self._find_init(base) for base in bases if base is not owner)
-        return next((found for found in inherited if found is not None), None)
+        if (own := method_of(owner, "__init__")) is not None:
+            return own
+        bases = filter(None, (self._classes.get(base.id) for base in owner.bases if isinstance(base, ast.Name)))
+        return next(filter(None, (self._find_init(base) for base in bases if base is not owner)), None)
 
-    def _arguments(self, node: ast.FunctionDef, wish: _Wish) -> list[str]:
+    def _arguments(self, node: ast.FunctionDef, plan: _Plan) -> list[str]:
         """Return what to pass; networks are made up before their optimizers."""
-        positional = [*node.args.posonlyargs, *node.args.args]
-        required = positional[: len(positional) - len(node.args.defaults)]
+        places = positional(node)
+        required = places[: len(places) - len(node.args.defaults)]
         defaults = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         words = [arg.arg for arg, default in defaults if default is None]
-        names = [name for name in (*(arg.arg for arg in required), *words) if name not in (*_NOT_GIVEN, wish.skip)]
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+        names = [name for name in (*required, *words) if name not in (*_NOT_GIVEN, plan.skip)]
         nodes = list(ast.walk(node))
+        used = {part.id for part in nodes if isinstance(part, ast.Name)}
         kinds = {name: kinds_of(name, nodes, self._parents) if name in used else (NAMESPACE,) for name in names}
         given: dict[str, str] = {}
         for name in sorted(names, key=lambda name: kinds[name][0] not in ("module", INSTANCE)):
-            given[name] = self._argument(node, name, kinds[name], wish)
+            given[name] = self._argument(node, name, kinds[name], plan)
         return [f"{name}={given[name]}" if name in words else given[name] for name in names]
 
-    def _argument(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], wish: _Wish) -> str:
+    def _argument(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], plan: _Plan) -> str:
         if kinds[0] == NAMESPACE:
             return "None"
-        hole = self._sketch.hole(name, kinds, self._first(node, name, kinds, wish))
-        if wish.inline or kinds[0] in ("int", "float", "bool", "str", "device"):
+        hole = self._sketch.hole(name, kinds, self._first(node, name, kinds, plan))
+        if plan.inline or kinds[0] in ("int", "float", "bool", "str", "device"):
             return hole.name
         variable = self._free(name)
         if kinds[0] in ("module", INSTANCE) and self._module is None:
             self._module = variable
-        wish.before.append(f"{variable} = {hole.name}")
+        plan.before.append(f"{variable} = {hole.name}")
         return variable
 
-    def _first(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], wish: _Wish) -> Iterator[str]:
+    def _first(self, node: ast.FunctionDef, name: str, kinds: tuple[str, ...], plan: _Plan) -> Iterator[str]:
         """Yield what to try first: what the program itself has of the kind."""
         if kinds[0] == "optimizer" and self._module is not None:
             yield f"torch.optim.SGD({self._module}.parameters(), lr=0.1)"
-        if wish.tracked and kinds[0] == "tensor":
+        if plan.tracked and kinds[0] == "tensor":
             yield "torch.randn(2, 3, requires_grad=True)"
-        if kinds[0] in ("module", INSTANCE) and not wish.inline:
+        if kinds[0] in ("module", INSTANCE) and not plan.inline:
             for owner in self._fitting(node, name)[:2]:
                 init = self._find_init(owner)
-                given = [] if init is None else self._arguments(init, _Wish([], inline=True))
+                given = [] if init is None else self._arguments(init, _Plan([], inline=True))
                 yield f"{owner.name}({', '.join(given)})"
 
     def _fitting(self, node: ast.FunctionDef, name: str) -> list[ast.ClassDef]:
         """Return the classes of the program that have what a function asks of a parameter."""
-        asked = {
-            part.attr
-            for part in ast.walk(node)
-            if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id == name
-        } & self._parents.methods
+        asked = attributes_of(name, ast.walk(node)) & self._parents.methods
         return [
             owner
             for owner in self._classes.values()

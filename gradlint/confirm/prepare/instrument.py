@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from gradlint.confirm.check.places import STRAINED, WATCHED, Place, Watcher, call
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.script import render
-from gradlint.confirm.prepare.syntax import blocks_of
+from gradlint.confirm.prepare.syntax import blocks_of, is_name
 
-LOSS, ASKED, VALUE, TURN = "noted", "asked", WATCHED, "end_of_turn"
-INSTRUMENTS = frozenset({LOSS, ASKED, VALUE, TURN, STRAINED})
+LOSS, ASKED, ITERATION = "noted", "asked", "end_of_iteration"
+INSTRUMENTS = frozenset({LOSS, ASKED, WATCHED, ITERATION, STRAINED})
 
 
 def instrumented(
@@ -24,15 +24,14 @@ def instrumented(
     loss_rows: Collection[int] | None = None,
     loop_row: int | None = None,
 ) -> tuple[Sketch, int]:
-    """Return a copy in which some places are watched, and with `losses` each loss that is walked is noted;
-    with `asked` also what gradients are asked of.
+    """Return a copy in which some places are watched, and how many of them were found.
 
-    With `loss_rows` only the losses that are walked there are. With `loop_row` the value that a statement there
-    accumulates is noted at the end of each turn of its loop. The number says how many places were found.
+    With `losses` each loss that is walked is noted, with `asked` also what gradients are asked of; with `loss_rows`
+    only the losses that are walked there. With `loop_row` the value that a statement there accumulates is noted at the
+    end of each iteration of its loop.
     """
-    body = copy.deepcopy(sketch.body)
-    tree = ast.Module(body, [])
-    found = _note_turns(tree, loop_row) if loop_row is not None else 0
+    tree = ast.Module(copy.deepcopy(sketch.body), [])
+    found = loop_row is not None and _note_iterations(tree, loop_row)
     watcher = Watcher(places)
     watcher.visit(tree)
     if losses:
@@ -43,7 +42,7 @@ def instrumented(
 
 
 def _note_loss(node: ast.Call, asked: bool) -> None:
-    """`loss.backward()` walks the graph of a value, and so do `torch.autograd.backward(loss)` and `grad`."""
+    """Note the value whose graph `loss.backward()`, `torch.autograd.backward(loss)` or `grad` walks."""
     if not isinstance(node.func, ast.Attribute):
         return
     text = ast.unparse(node.func)
@@ -55,34 +54,28 @@ def _note_loss(node: ast.Call, asked: bool) -> None:
         node.args[0] = call(ASKED, node.args[0])
 
 
-def _note_turns(tree: ast.Module, row: int) -> int:
-    """Put a note at the end of the innermost loop around a row; without one, each call is a turn."""
-    around = [node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While)) and _holds(node, row)]
+def _note_iterations(tree: ast.Module, row: int) -> bool:
+    """Put a note at the end of the innermost loop around a row; without one, each call is an iteration."""
+    loops = (node for node in ast.walk(tree) if isinstance(node, (ast.For, ast.While)))
+    around = (node for node in loops if node.lineno < row <= (node.end_lineno or 0))
     loop = max(around, key=lambda node: node.lineno, default=None)
     for block in (block for node in ast.walk(tree) for block in blocks_of(node)):
         for index, node in enumerate(block):
             kept = _kept_by(node) if getattr(node, "lineno", 0) == row else None
             if kept is not None:
                 owner = kept.value if isinstance(kept, ast.Attribute) else kept
-                note = statement(f"{TURN}({ast.unparse(kept)}, {ast.unparse(owner)})")
+                note = statement(f"{ITERATION}({ast.unparse(kept)}, {ast.unparse(owner)})")
                 (block if loop is None else loop.body).insert(index + 1 if loop is None else len(loop.body), note)
-                return 1
-    return 0
+                return True
+    return False
 
 
 def _kept_by(node: ast.stmt) -> ast.expr | None:
     """Return what a statement makes larger: `total += loss`, `losses.append(loss)`, `state = f(state)`."""
-    if isinstance(node, ast.AugAssign):
-        return node.target
-    if isinstance(node, ast.Assign):
-        return node.targets[0]
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        return node.value.func.value
+    match node:
+        case ast.Assign([kept, *_]) | ast.AugAssign(kept) | ast.Expr(ast.Call(ast.Attribute(kept))):
+            return kept
     return None
-
-
-def _holds(node: ast.stmt, row: int) -> bool:
-    return node.lineno < row <= (node.end_lineno or 0)
 
 
 class _Removed(ast.NodeTransformer):
@@ -92,8 +85,7 @@ class _Removed(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace the call of an instrument by its argument."""
         self.generic_visit(node)
-        named = isinstance(node.func, ast.Name) and node.func.id in self._names
-        return node.args[0] if named else node
+        return node.args[0] if is_name(node.func, *self._names) else node
 
 
 def without_instruments(text: str, names: Collection[str]) -> list[str]:

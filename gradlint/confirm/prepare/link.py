@@ -1,7 +1,7 @@
 """A program of several files put into one: what a file imports from its project stands before it, as far as it is used.
 
-Rows tell where a statement came from, so each file gets rows of its own: those of the first begin at 1, the next ones
-behind. Names that mean different things in different files are told apart.
+Rows say where a statement came from, so each file gets rows of its own: those of the first begin at 1, the next ones
+after them. Names that mean different things in different files are renamed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from gradlint.confirm.prepare.bindings import Names, bound_by
-from gradlint.confirm.prepare.syntax import is_main_guard
+from gradlint.confirm.prepare.bindings import Names, bound_by, bound_name
+from gradlint.confirm.prepare.syntax import dotted, is_main_guard, length_of
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.source.layout import Layout
 from gradlint.source.read import decode, read_bytes
@@ -22,7 +22,7 @@ from gradlint.source.read import decode, read_bytes
 _MOST_FILES = 12
 _MOST_ROWS = 4000
 _LONGEST = 200_000
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 class Linked(NamedTuple):
@@ -33,10 +33,10 @@ class Linked(NamedTuple):
 
     def place(self, finding: Finding) -> Finding:
         """Return the finding at its place in the program, without related places in files that are left out."""
-        own = _path_of(finding.filename)
+        own = os.path.abspath(finding.filename)
 
         def move(place: Related) -> Related | None:
-            path = _path_of(place.filename) if place.filename else own
+            path = os.path.abspath(place.filename) if place.filename else own
             if path not in self.rows:
                 return None
             return replace(place, span=lowered(place.span, self.rows[path]), filename=None)
@@ -52,10 +52,8 @@ def lowered(span: Span, rows: int) -> Span:
 def linked(filename: str, text: str | None = None, layout: Layout | None = None) -> Linked | None:
     """Return a file with what it imports from its project; None if it is missing or imports nothing."""
     linker = _Linker(layout or Layout())
-    main = linker.load(_path_of(filename), text)
-    if main is None or len(linker.files) == 1:
-        return None
-    return linker.join(main)
+    main = linker.load(os.path.abspath(filename), text)
+    return None if main is None or len(linker.files) == 1 else linker.join(main)
 
 
 class Importers:
@@ -83,8 +81,7 @@ class Importers:
         if "import" not in text or (Path(wanted).parent.name if name == "__init__" else name) not in text:
             return frozenset()
         if path not in self._targets:
-            tree = parsed(text)
-            imports = () if tree is None else _imports(tree, path, self._layout)
+            imports = _imports(parsed(text) or ast.Module([], []), path, self._layout)
             self._targets[path] = frozenset(target for _, _, target in imports)
         return self._targets[path]
 
@@ -117,18 +114,13 @@ class _Linker:
         if path in self.files:
             return self.files[path]
         text = _read(path) if text is None else text
-        tree = parsed(text) if text is not None else None
-        if tree is None or text is None:
+        if text is None or (tree := parsed(text)) is None:
             return None
-        file = _File(path, tree, text.count("\n") + 2)
-        loaded: dict[str, _File] = {path: file}
-        self.files[path] = file
+        self.files[path] = file = _File(path, tree, text.count("\n") + 2)
         for node, alias, target in list(_imports(tree, path, self._layout)):
-            if len(self.files) < _MOST_FILES and (other := self.load(target)) is not None:
-                loaded[target] = other
+            if len(self.files) < _MOST_FILES and self.load(target) is not None:
                 self._lead(file, node, alias, target)
-        # Behind what it imports.
-        self.files[path] = self.files.pop(path)
+        self.files[path] = self.files.pop(path)  # It comes after what it imports.
         return file
 
     def _lead(self, file: _File, node: ast.Import | ast.ImportFrom, alias: ast.alias, target: str) -> None:
@@ -144,7 +136,7 @@ class _Linker:
     def join(self, main: _File) -> Linked | None:
         """Return all files in one, each below its rows."""
         order = list(self.files.values())
-        assert order[-1] is main, "the importer comes behind what it imports"
+        assert order[-1] is main, "the importer comes after what it imports"
         for file in order:
             for star in file.stars:
                 names = Names(self.files[star].tree).names_of(self.files[star].tree)
@@ -155,18 +147,15 @@ class _Linker:
         lower = 0
         for file in order:
             rows[file.path] = lower
-            _Unlinked(self, file).run()
+            _Unlinked(self, file).visit(file.tree)
             ast.increment_lineno(file.tree, lower)
             lower += file.length
-            body += file.tree.body if file is main else [one for one in file.tree.body if not is_main_guard(one)]
-        tree = ast.Module(body, [])
-        own = range(rows[main.path] + 1, lower + 1)
-        tree.body = _used(tree.body, own)
-        length = sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
-        return Linked(tree, rows) if length <= _MOST_ROWS else None
+            body += [one for one in file.tree.body if file is main or not is_main_guard(one)]
+        tree = ast.Module(_used(body, rows[main.path]), [])
+        return Linked(tree, rows) if length_of(tree) <= _MOST_ROWS else None
 
     def _name_all(self, order: list[_File]) -> None:
-        """Names of the last file stay; another file's name that means something else gets the file's before it."""
+        """Keep the names of the last file; a name of another that means something else gets the file's as a prefix."""
         taken: dict[str, object] = {}
         for file in reversed(order):
             names = Names(file.tree)
@@ -201,10 +190,6 @@ class _Unlinked(ast.NodeTransformer):
         self._names = Names(file.tree)
         self._targets = {(id(node), alias.name) for node, alias, _ in _imports(file.tree, file.path, linker._layout)}
 
-    def run(self) -> None:
-        """Change the file's tree."""
-        self.visit(self._file.tree)
-
     def _final(self, node: ast.AST, name: str) -> str:
         """Return the name that a variable of the module has; another is local, and stays."""
         binder = self._names.binder(node, name)
@@ -214,7 +199,7 @@ class _Unlinked(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """`models.Net` is `Net`."""
-        name = _dotted(node.value)
+        name = dotted(node.value)
         module = self._linker.module(self._file, name) if name else None
         final = self._linker.final(module, node.attr) if module else None
         if final is not None:
@@ -256,64 +241,46 @@ class _Unlinked(ast.NodeTransformer):
 def _meaning(file: _File, name: str) -> object:
     """Return what a name of a file means: an import of the same is the same everywhere."""
     for node in file.tree.body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for alias in node.names:
-                bound = alias.asname or alias.name.partition(".")[0]
-                if bound == name:
-                    whole = alias.name if alias.asname or isinstance(node, ast.ImportFrom) else bound
-                    return getattr(node, "module", None), whole
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            if bound_name(alias) == name:
+                whole = alias.name if alias.asname or isinstance(node, ast.ImportFrom) else name
+                return getattr(node, "module", None), whole
     return file.path
 
 
-def _imports(
-    tree: ast.Module, path: str, layout: Layout
-) -> Iterator[tuple[ast.Import | ast.ImportFrom, ast.alias, str]]:
+_Import: TypeAlias = tuple["ast.Import | ast.ImportFrom", ast.alias, str]
+
+
+def _imports(tree: ast.Module, path: str, layout: Layout) -> Iterator[_Import]:
     """Yield the imports that lead into the project, with the file that each leads to."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            module = layout.find(path, node.module or "", node.level) if isinstance(node, ast.ImportFrom) else None
             for alias in node.names:
-                target = layout.find(path, alias.name, 0)
-                if target is not None and target.endswith(".py"):
-                    yield node, alias, target
-        elif isinstance(node, ast.ImportFrom):
-            module = layout.find(path, node.module or "", node.level)
-            for alias in node.names if module is not None else ():
-                target = layout.below(module or "", alias.name) or module
+                if isinstance(node, ast.Import):
+                    target = layout.find(path, alias.name, 0)
+                else:
+                    target = (layout.below(module, alias.name) or module) if module is not None else None
                 if target is not None and target.endswith(".py"):
                     yield node, alias, target
 
 
-def _used(body: list[ast.stmt], own: range) -> list[ast.stmt]:
-    """Return the statements of the last file, and of the others only the definitions that they use."""
-    keep = [node for node in body if node.lineno in own]
-    others = [node for node in body if node.lineno not in own]
+def _used(body: list[ast.stmt], above: int) -> list[ast.stmt]:
+    """Return the statements of the last file, below a row, and of the others only the definitions that they use."""
     wanted: set[str] = set()
-    chosen: set[int] = set()
-    fresh = list(keep)
+    chosen = fresh = [node for node in body if node.lineno > above]
     while fresh:
         wanted |= {part.id for node in fresh for part in ast.walk(node) if isinstance(part, ast.Name)}
-        fresh = [node for node in others if id(node) not in chosen and _is_wanted(node, wanted)]
-        chosen |= {id(node) for node in fresh}
-    return [node for node in body if node.lineno in own or id(node) in chosen]
+        fresh = [node for node in body if node not in chosen and _is_wanted(node, wanted)]
+        chosen = [*chosen, *fresh]
+    return [node for node in body if node in chosen]
 
 
 def _is_wanted(node: ast.stmt, wanted: set[str]) -> bool:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return True
-    if not isinstance(node, _DEFINITIONS):
-        return any(not wanted.isdisjoint(bound_by(part)) for part in ast.walk(node))
-    bound = (
-        {name for part in ast.walk(node) for name in bound_by(part)} if hasattr(node, "value") else set(bound_by(node))
-    )
-    return not wanted.isdisjoint(bound)
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b` of names only."""
-    if isinstance(node, ast.Name):
-        return node.id
-    inner = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{inner}.{node.attr}" if inner and isinstance(node, ast.Attribute) else ""
+    parts = [node] if isinstance(node, _DEFINITIONS) else ast.walk(node)
+    return any(not wanted.isdisjoint(bound_by(part)) for part in parts)
 
 
 def parsed(text: str) -> ast.Module | None:
@@ -328,7 +295,3 @@ def _read(path: str) -> str | None:
     content = read_bytes(Path(path))
     text = decode(content) if isinstance(content, bytes) and len(content) <= _LONGEST else None
     return text if isinstance(text, str) else None
-
-
-def _path_of(filename: str) -> str:
-    return os.path.abspath(filename)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
+
+from gradlint.domain.frozen import Frozen
 
 # Distinct small primes, so that sizes that must agree do, and others do not by accident.
 _ROWS, _COLUMNS = 2, 3
 
 
-@dataclass(frozen=True)
-class MadeTensor:
+class MadeTensor(Frozen):
     """A tensor made up: its shape, whether it is one of class numbers, requires grad, or lies between 0 and 1."""
 
     shape: tuple[int, ...] = (_ROWS, _COLUMNS)
@@ -30,8 +31,7 @@ class MadeTensor:
         return f"torch.rand{'' if self.unit else 'n'}({sizes}{', requires_grad=True' if self.grad else ''})"
 
 
-@dataclass(frozen=True)
-class MadeModule:
+class MadeModule(Frozen):
     """A small network made up."""
 
     ins: int = _COLUMNS
@@ -43,15 +43,13 @@ class MadeModule:
         return f"torch.nn.Linear({self.ins}, {self.outs})"
 
 
-@dataclass(frozen=True)
-class MadeText:
+class MadeText(Frozen):
     """Any other value made up, by its expression."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class MadeBatches:
+class MadeBatches(Frozen):
     """What gives batches, made up: a list of them, or a data set of two rows; of one tensor, or of two."""
 
     first: MadeTensor = MadeTensor()

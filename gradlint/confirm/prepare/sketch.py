@@ -14,11 +14,11 @@ from gradlint.confirm.prepare.candidates import Hole, Sketch, holes_in, statemen
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_of
 from gradlint.confirm.prepare.placeholder import choices
 from gradlint.confirm.prepare.replace import Replacer, fill_empty
-from gradlint.confirm.prepare.strip import flags_of, plain
-from gradlint.confirm.prepare.syntax import header_of, name_of
+from gradlint.confirm.prepare.strip import flags_of, strip
+from gradlint.confirm.prepare.syntax import attributes_of, blocks_of, dotted, header_of, is_name, name_of, positional
 
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
-_ROUNDS = 8
+_MOST_PASSES = 8
 
 
 def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> Sketch:
@@ -27,15 +27,14 @@ def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, st
     `slips` are attributes that nothing has, and stay. `aliases` are names that nothing binds, each with the name of
     the variable that gets its value.
     """
-    flags = flags_of(tree)
-    moved = plain(tree)
+    flags, moved = flags_of(tree), strip(tree)
     made = _Sketcher(tree, flags, frozenset(slips), aliases or {}).run()
     made.dropped += moved
     return made
 
 
 class _Sketcher:
-    """Replaces in rounds: a name that holds only what is not known is not known either."""
+    """Replaces until nothing changes: a name that holds only what is not known is not known either."""
 
     def __init__(
         self, tree: ast.Module, flags: dict[str, str], slips: frozenset[str], aliases: Mapping[str, str]
@@ -53,7 +52,7 @@ class _Sketcher:
     def run(self) -> Sketch:
         """Return the finished sketch."""
         self._imports()
-        for _ in range(_ROUNDS):
+        for _ in range(_MOST_PASSES):
             before = len(self._sketch.holes), len(self._unknown)
             self._variables(Names(self._tree))
             self._sketch.settle()
@@ -63,15 +62,15 @@ class _Sketcher:
             self._replace(Names(self._tree), nodes)
             if (len(self._sketch.holes), len(self._unknown)) == before:
                 break
-        _forget_unused(self._tree)
+        _remove_unused(self._tree)
         self._tree.body[:] = _without(self._tree.body, refused(self._tree, self._own, self._slips), self._sketch)
         return self._sketch
 
     # Imports.
 
     def _imports(self) -> None:
-        """Harmless ones come first; the names of all others are bound by nothing then."""
-        keep = ImportKeeper(self._tree)
+        """Move harmless ones to the top; the names of all others are bound by nothing then."""
+        keep = _ImportKeeper(self._tree)
         keep.visit(self._tree)
         kept = {ast.unparse(one): one for one in keep.kept}
         if "import torch" not in kept:
@@ -82,7 +81,7 @@ class _Sketcher:
     # What is not known.
 
     def _variables(self, names: Names) -> None:
-        """Names that nothing binds: a bag of attributes, or a variable made up."""
+        """Make up each name that nothing binds: a bag of attributes, or a variable."""
         for name in sorted(names.nowhere - {hole.name for hole in self._sketch.holes}):
             kinds = kinds_of(self._aliases.get(name, name), ast.walk(self._tree), names.parents)
             if name in self._aliases:
@@ -93,17 +92,16 @@ class _Sketcher:
                 self._sketch.variable(name, self._sketch.hole(name, kinds))
 
     def _parameters(self, names: Names) -> None:
-        """Variables that hold only a hole, and parameters: those that are bags of attributes are not known."""
+        """Look at variables that hold only a hole, and parameters: those that are bags of attributes are not known."""
         calls = _calls_by_name(self._tree)
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1:
                 self._assigned(node, node.targets[0], names)
             elif isinstance(node, ast.FunctionDef):
-                for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-                    if arg.arg not in ("self", "cls", "ctx") and self._is_given_nothing(node, arg.arg, names, calls):
-                        kinds = kinds_of(arg.arg, ast.walk(node), names.parents)
-                        if kinds[:1] == (NAMESPACE,):
-                            self._unknown.add((node, arg.arg))
+                given = {*positional(node), *(arg.arg for arg in node.args.kwonlyargs)} - {"self", "cls", "ctx"}
+                for name in sorted(one for one in given if self._is_given_nothing(node, one, names, calls)):
+                    if kinds_of(name, ast.walk(node), names.parents)[:1] == (NAMESPACE,):
+                        self._unknown.add((node, name))
 
     def _is_given_nothing(
         self, function: ast.FunctionDef, name: str, names: Names, by_name: Mapping[str, list[ast.Call]]
@@ -113,15 +111,10 @@ class _Sketcher:
         unnamed = function.name in ("__init__", "forward", "__call__") and isinstance(owner, ast.ClassDef)
         called = owner.name if unnamed and isinstance(owner, ast.ClassDef) else function.name
         calls = by_name.get(called, [])
-        places = [arg.arg for arg in (*function.args.posonlyargs, *function.args.args)]
+        places = positional(function)
         place = places.index(name) - (places[0] in ("self", "cls")) if name in places else None
-        passed = [argument for call in calls if (argument := _argument(call, place, name)) is not None]
-        unknown = [
-            argument
-            for argument in passed
-            if isinstance(argument, ast.Name) and (holes_in(argument.id) or self.is_unknown(names, argument))
-        ]
-        return not calls or any(argument.id == name or holes_in(argument.id) for argument in unknown)
+        passed = [one for call in calls if isinstance(one := _argument(call, place, name), ast.Name)]
+        return not calls or any(holes_in(one.id) or (one.id == name and self.is_unknown(names, one)) for one in passed)
 
     def _assigned(self, node: ast.Assign, target: ast.expr, names: Names) -> None:
         if not isinstance(node.value, ast.Name) or not (numbers := holes_in(node.value.id)):
@@ -152,8 +145,7 @@ class _Sketcher:
 
     def _parts(self, hole: Hole, name: str, nodes: Sequence[ast.AST]) -> None:
         """A network whose parts the program names has parts of these names."""
-        used = {node.attr for node in nodes if isinstance(node, ast.Attribute) and _is_name(node.value, name)}
-        parts = sorted(used - allowed.attributes())
+        parts = sorted(attributes_of(name, nodes) - allowed.attributes())
         inner = ", ".join(f"{part}=torch.nn.Linear(3, 3)" for part in parts)
         self._own.update(parts)
         if parts:
@@ -165,7 +157,7 @@ class _Sketcher:
         keys = {
             node.slice.value: None
             for node in nodes
-            if isinstance(node, ast.Subscript) and _is_name(node.value, name) and isinstance(node.slice, ast.Constant)
+            if isinstance(node, ast.Subscript) and is_name(node.value, name) and isinstance(node.slice, ast.Constant)
         }
         if keys and all(isinstance(key, str) for key in keys):
             items = ", ".join(f"{key!r}: torch.randn(2, 3)" for key in keys)
@@ -184,18 +176,17 @@ class _Sketcher:
 
     def made_up(self, node: ast.expr, names: Names) -> ast.expr:
         """Return what stands for an expression that is not known; the same attribute is the same value."""
-        text = ast.unparse(node)
-        if not _is_dotted(node):
-            hole = self._sketch.hole(text, _evident(node) or kinds_at([node], names.parents), _wrapped(node))
-            return ast.Name(hole.name, ast.Load())
-        root = _root(node)
-        scope = names.binder(root, root.id) if root is not None else None
-        key = (names.scope_of(node) if root is not None and root.id == "self" else scope, text)
+        text = dotted(node)
+        if not text:
+            kinds = _evident(node) or kinds_at([node], names.parents)
+            return ast.Name(self._sketch.hole(ast.unparse(node), kinds, _wrapped(node)).name, ast.Load())
+        root = text.partition(".")[0]
+        key = names.scope_of(node) if root == "self" else names.binder(node, root), text
         if key not in self._known:
-            self._known[key] = self._new(node, text, names)
+            self._known[key] = self._new(text, names)
         return self._known[key]
 
-    def _new(self, node: ast.expr, text: str, names: Names) -> ast.expr:
+    def _new(self, text: str, names: Names) -> ast.expr:
         kinds = kinds_of(text, ast.walk(self._tree), names.parents)
         flag = self._flags.get(text.rpartition(".")[2])
         hole = self._sketch.hole(text, kinds, () if flag is None else (flag,))
@@ -206,19 +197,18 @@ class _Sketcher:
         return ast.Name(name, ast.Load())
 
 
-def _forget_unused(tree: ast.Module) -> None:
-    """Variables that hold a made-up value and are never read need none."""
+def _remove_unused(tree: ast.Module) -> None:
+    """Remove the assignments of holes to variables that are never read."""
     read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
-    class Forget(ast.NodeTransformer):
-        def visit_Assign(self, node: ast.Assign) -> ast.Assign | None:
-            """Remove the assignment of a hole to a variable that is never read."""
-            target, value = node.targets[0], node.value
-            empty = isinstance(value, ast.Name) and bool(holes_in(value.id))
-            unused = len(node.targets) == 1 and isinstance(target, ast.Name) and target.id not in read
-            return None if empty and unused else node
+    def is_unused(node: ast.stmt) -> bool:
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Name(value)):
+                return name not in read and bool(holes_in(value))
+        return False
 
-    Forget().visit(tree)
+    for block in [block for node in ast.walk(tree) for block in blocks_of(node)]:
+        block[:] = [node for node in block if not is_unused(node)]
     fill_empty(tree)
 
 
@@ -262,22 +252,6 @@ def _argument(call: ast.Call, place: int | None, name: str) -> ast.expr | None:
     return call.args[place]
 
 
-def _is_dotted(node: ast.expr) -> bool:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _root(node: ast.expr) -> ast.Name | None:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node if isinstance(node, ast.Name) else None
-
-
 def _without(body: list[ast.stmt], bad: frozenset[ast.AST], sketch: Sketch) -> list[ast.stmt]:
     """Return the statements without those refused; a compound one with a valid head loses only parts of its body."""
     kept: list[ast.stmt] = []
@@ -313,7 +287,7 @@ _SHORTER = {
 """Modules whose names stand in another one as well."""
 
 
-class ImportKeeper(ast.NodeTransformer):
+class _ImportKeeper(ast.NodeTransformer):
     """Takes imports out of the tree and keeps the harmless ones."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -330,14 +304,12 @@ class ImportKeeper(ast.NodeTransformer):
         """A star stands for the names that the program uses."""
         if node.level or node.module is None or node.module == "__future__":
             return
-        aliases = [self._star(node.module)] if node.names[0].name == "*" else [node.names]
+        star = node.names[0].name == "*"
+        aliases = [ast.alias(name) for name in sorted(self._used)] if star else node.names
         module = _SHORTER.get(node.module, node.module)
-        good = [alias for alias in aliases[0] if _may_import(f"{module}.{alias.name}")]
+        good = [alias for alias in aliases if _may_import(f"{module}.{alias.name}")]
         if good:
             self.kept.append(ast.copy_location(ast.ImportFrom(module, good, 0), node))
-
-    def _star(self, module: str) -> list[ast.alias]:
-        return [ast.alias(name) for name in sorted(self._used) if _may_import(f"{module}.{name}")]
 
 
 def _may_import(path: str) -> bool:

@@ -9,23 +9,21 @@ from collections.abc import Iterator
 from typing import cast
 
 from gradlint.confirm.gate import allowlist as allowed
-from gradlint.confirm.prepare.syntax import is_main_guard, name_of
+from gradlint.confirm.prepare.syntax import is_main_guard, is_name, name_of
 
 
-def plain(tree: ast.Module) -> int:
+def strip(tree: ast.Module) -> int:
     """Take out what does not matter for what is computed; `if __name__ == "__main__"` becomes its body.
 
     All is computed on the CPU. The number says how many values would have been moved elsewhere by a program that does
     not ask whether there is such a place: where that makes another tensor, it is no longer the same program.
     """
-    changer = _Plain()
-    changer.visit(tree)
+    stripper = _Stripper()
+    stripper.visit(tree)
     _Renamed(_shadowing(tree), _kept_on_self(tree)).visit(tree)
-    tree.body = [
-        one for statement in tree.body for one in (statement.body if is_main_guard(statement) else [statement])
-    ]
+    tree.body = [one for part in tree.body for one in (part.body if is_main_guard(part) else [part])]
     asks = any(isinstance(node, ast.Attribute) and node.attr == "is_available" for node in ast.walk(tree))
-    return 0 if asks else changer.moved
+    return 0 if asks else stripper.moved
 
 
 def flags_of(tree: ast.Module) -> dict[str, str]:
@@ -74,17 +72,10 @@ def _shadowing(tree: ast.Module) -> frozenset[str]:
 
 
 def _kept_on_self(tree: ast.Module) -> frozenset[str]:
-    """Attributes that no repro may read of any value, and under which the program keeps values of its own."""
-    return frozenset(
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.value, ast.Name)
-        and node.value.id in ("self", "ctx")
-        and node.attr in allowed.NEVER
-        and not node.attr.startswith("_")
-    )
+    """Return the attributes that no repro may read, and under which the program keeps values of its own."""
+    stored = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    own = {node.attr for node in stored if is_name(node.value, "self", "ctx")} & allowed.NEVER
+    return frozenset(name for name in own if not name.startswith("_"))
 
 
 class _Renamed(ast.NodeTransformer):
@@ -115,40 +106,36 @@ def _is_given(node: ast.Call, name: str, place: int) -> bool:
 _CUDA = re.compile(r"cuda(:\d+)?")
 
 
-class _Plain(ast.NodeTransformer):
+class _Stripper(ast.NodeTransformer):
     def __init__(self) -> None:
         self.moved = 0
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
-        """Devices and types by their names."""
-        if isinstance(node.value, str) and _CUDA.fullmatch(node.value):
-            self.moved += 1
-            return ast.copy_location(ast.Constant("cpu"), node)
-        if isinstance(node.value, str) and node.value.startswith("torch.cuda."):
-            self.moved += 1
-            return ast.copy_location(ast.Constant(node.value.replace("torch.cuda.", "torch.")), node)
-        return node
+        """Replace the names of devices and of types."""
+        there = node.value if isinstance(node.value, str) else ""
+        here = "cpu" if _CUDA.fullmatch(there) else re.sub(r"^torch\.cuda\.", "torch.", there)
+        self.moved += here != there
+        return node if here == there else ast.copy_location(ast.Constant(here), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace a question whether torch has a name: modules are no values, but the allowlist knows."""
         self.generic_visit(node)
-        called = node.func.id if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
             self.moved += 1
             return node.func.value
         if name_of(node.func) == "DistributedSampler" and not _is_given(node, "num_replicas", 1):
             # Nobody else is there to ask; the first of two is one of them.
             node.keywords += [ast.keyword("num_replicas", ast.Constant(2)), ast.keyword("rank", ast.Constant(0))]
-        if called == "print":
+        if is_name(node.func, "print"):
             node.keywords = [word for word in node.keywords if word.arg not in ("file", "flush")]
-        if called == "hasattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
+        if is_name(node.func, "hasattr") and len(node.args) == 2 and isinstance(node.args[1], ast.Constant):
             owner = ast.unparse(node.args[0])
             if owner in allowed.MODULES:
                 return ast.copy_location(ast.Constant(allowed.is_allowed(f"{owner}.{node.args[1].value!s}")), node)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """The name of a class is for comparisons; its text has the name in it, and is harmless."""
+        """Replace the name of a class by its text, which has the name in it: such names are for comparisons."""
         self.generic_visit(node)
         inner = node.value
         if node.attr == "_modules" and isinstance(node.ctx, ast.Load):
@@ -169,7 +156,7 @@ class _Plain(ast.NodeTransformer):
         return self.visit_FunctionDef(ast.copy_location(sync, node))
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Annotations and docstrings go."""
+        """Remove annotations and docstrings."""
         node.returns = None
         for arg in ast.walk(node.args):
             if isinstance(arg, ast.arg):
@@ -177,7 +164,7 @@ class _Plain(ast.NodeTransformer):
         return _filled(self.generic_visit(node))
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """Fields of a dataclass keep that they are annotated, which is what makes them fields."""
+        """Keep that fields of a dataclass are annotated, which is what makes them fields."""
         fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
         for part in fields:
             part.annotation = ast.copy_location(ast.Name("object", ast.Load()), part.annotation)
@@ -186,10 +173,9 @@ class _Plain(ast.NodeTransformer):
         return _filled(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """Elsewhere an annotated assignment is an assignment."""
-        if node.value is None:
-            return None
-        return self.generic_visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+        """Replace an annotated assignment by an assignment."""
+        plain = None if node.value is None else ast.copy_location(ast.Assign([node.target], node.value), node)
+        return None if plain is None else self.generic_visit(plain)
 
 
 def _filled(node: ast.AST) -> ast.AST:

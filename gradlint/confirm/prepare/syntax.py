@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TypeGuard
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias, TypeGuard
 
-_BLOCKS = ("body", "orelse", "finalbody")
+from gradlint.domain.finding import Span
+
+BLOCKS = ("body", "orelse", "finalbody")
+
+Stretch: TypeAlias = tuple[int, int, int, int]
+"""First row and column, last row and column, counted from 1."""
+
+
+def stretch_of(span: Span) -> Stretch:
+    """Return the rows and columns of a span."""
+    return span.start.row, span.start.column, span.end.row, span.end.column
 
 
 def root_of(node: ast.AST) -> str:
@@ -16,15 +26,42 @@ def root_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def name_of(func: ast.expr) -> str:
-    """Return the last name of what is called."""
-    return func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+def dotted(node: ast.expr) -> str:
+    """Return a name with attributes, `a.b`, as it is written; nothing for any other expression."""
+    if isinstance(node, ast.Attribute):
+        return f"{inner}.{node.attr}" if (inner := dotted(node.value)) else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def name_of(node: ast.expr) -> str:
+    """Return the last name of a dotted one."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def is_name(node: ast.AST, *names: str) -> bool:
+    """Return whether a node is a variable of one of these names."""
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def attributes_of(name: str, nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the attributes of a variable that some nodes read or set."""
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and is_name(node.value, name)}
+
+
+def method_of(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """Return the method of a name that the class itself defines."""
+    return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == name), None)
+
+
+def positional(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    """Return the names of the parameters that may be given by position."""
+    return [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
 
 
 def blocks_of(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """Iterate over the blocks of one statement, those of its arms last."""
     for owner in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield from (block for name in _BLOCKS if isinstance(block := getattr(owner, name, None), list))
+        yield from (block for name in BLOCKS if isinstance(block := getattr(owner, name, None), list))
 
 
 def header_of(statement: ast.stmt) -> Iterator[ast.AST]:
@@ -34,6 +71,11 @@ def header_of(statement: ast.stmt) -> Iterator[ast.AST]:
         node = waiting.pop()
         yield node
         waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))
+
+
+def length_of(tree: ast.Module) -> int:
+    """Return the lines of a program: the more there are, the more is beside the point of any finding in it."""
+    return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)
 
 
 def is_main_guard(node: ast.stmt) -> TypeGuard[ast.If]:

@@ -47,7 +47,6 @@ with torch.no_grad():
     good_shows = "w.tolist() == [1.0, 2.0]"
 
     def check(self, event: refusal.DataIncompatible) -> Report | None:
-        """Report an assignment that torch rejects."""
         return Report(
             event.node,
             "integers are assigned to `.data` of a tensor that requires grad: torch raises here",

@@ -56,7 +56,6 @@ value = (x * 2).detach().clone()
 """
 
     def check(self, event: refusal.DeepcopiedNonleaf) -> Report | None:
-        """Report a copy that torch rejects."""
         return Report(
             event.node,
             "`deepcopy` is called on a tensor that is not a leaf: torch raises here",

@@ -48,7 +48,6 @@ last = states[-1].detach()
 """
 
     def check(self, event: refusal.DetachedView) -> Report | None:
-        """Report a view that torch refuses to detach."""
         return Report(
             event.node,
             "`detach_()` is called on a view, which cannot be detached without its base: torch raises here",

@@ -57,7 +57,6 @@ loss.backward()
 """
 
     def check(self, event: refusal.FlagOnNonleaf) -> Report | None:
-        """Report a flag that torch refuses to change."""
         return Report(
             event.node,
             f"`{event.spelled}` changes the flag of a tensor that is not a leaf: torch raises here",

@@ -46,7 +46,6 @@ w.grad = torch.ones(6).view_as(w)
     good_shows = "w.grad.shape == w.shape"
 
     def check(self, event: refusal.GradientMismatch) -> Report | None:
-        """Report an assignment that torch rejects."""
         if event.itself:
             return Report(
                 event.node,

@@ -54,7 +54,6 @@ y.backward(torch.ones_like(y))
     good_shows = "x.grad.tolist() == [2, 2, 2, 2]"
 
     def check(self, event: fault.GradientUninitialised) -> Report | None:
-        """Report the backward that is passed such a gradient."""
         return Report(
             event.node,
             "the gradient argument is uninitialised memory: every gradient is multiplied by whatever it contains",

@@ -53,7 +53,6 @@ y.sum().backward()
     good_shows = "len(seen) == 1"
 
     def check(self, event: refusal.HookResult) -> Report | None:
-        """Report a backward that runs such a hook."""
         what = {
             "something": "a post-accumulate-grad hook returns a value, but it must return None",
             "other": "a hook returns a value that is not a tensor",

@@ -50,7 +50,6 @@ x.sum().backward()
 """
 
     def check(self, event: refusal.HookWithoutGrad) -> Report | None:
-        """Report the call that torch rejects."""
         return Report(
             event.node,
             f"`{event.method}` is called on a tensor that does not require grad: torch raises here",

@@ -53,7 +53,6 @@ loss.backward()
 """
 
     def check(self, event: refusal.NoDerivative) -> Report | None:
-        """Report an argument that torch cannot differentiate."""
         op = operation(event.op, event.node)
         return Report(
             event.node,

@@ -49,7 +49,6 @@ x.sum().backward()
 """
 
     def check(self, event: refusal.IntegerRequiresGrad) -> Report | None:
-        """Report a flag on a dtype that has no gradient."""
         kind = f"a tensor of dtype {event.dtype}" if event.dtype else "a tensor of integers"
         return Report(
             event.node,

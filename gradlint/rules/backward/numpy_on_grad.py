@@ -55,7 +55,6 @@ scores = model(torch.randn(3, 4)).detach().numpy()
 """
 
     def check(self, event: refusal.NumpyOnGrad) -> Report | None:
-        """Report a conversion that torch rejects."""
         return Report(
             event.node,
             f"{_call(event.node)} a tensor that requires grad: torch raises here"

@@ -50,7 +50,6 @@ with torch.no_grad():
 """
 
     def check(self, event: refusal.ParameterOverwritten | refusal.ChildOverwritten) -> Report | None:
-        """Report an assignment that `nn.Module` rejects."""
         if isinstance(event, refusal.ChildOverwritten):
             return Report(
                 event.node,

@@ -43,7 +43,6 @@ w.reshape(6).sum().backward()
 """
 
     def check(self, event: refusal.Resized) -> Report | None:
-        """Report a change of size that torch rejects."""
         return Report(
             event.node,
             "`resize_` is called on a tensor that requires grad: torch raises here",

@@ -58,7 +58,6 @@ for x in torch.randn(10, 8, 4):
 """
 
     def check(self, event: GraphRetained) -> Report | None:
-        """Report the backward that retains its graph."""
         return Report(
             event.node,
             "this backward retains its graph, and no other backward runs through it: its memory is freed an "

@@ -66,7 +66,6 @@ gradient, seen = grad(loss, has_aux=True)(torch.randn(3))
     good_shows = "seen.shape == (3,)"
 
     def check(self, event: CapturedWrite) -> Report | None:
-        """Report a write that a transform rejects."""
         write = "the index assignment" if event.op == "index assignment" else f"`{event.op}`"
         running = event.transform, f"`{event.by}` runs the function here"
         if event.mapped:

@@ -72,7 +72,6 @@ gradient = grad(loss)(torch.randn(3))
     good_shows = "gradient.shape == (3,)"
 
     def check(self, event: refusal.TransformMismatch) -> Report | None:
-        """Report a transform that raises."""
         backwards = event.transform == "vjp"
         said = _SAYS[event.reason].format(
             got=_given(event.got) if event.reason.endswith("kind") else event.got,

@@ -46,7 +46,6 @@ loss.backward()
     good_shows = "w.grad.tolist() == [2.0, 2.0, 2.0]"
 
     def check(self, event: Reveal) -> Report | None:
-        """Report the answer to a `reveal` in the program."""
         if event.asked:
             return Report(
                 event.node, f"revealed: {event.text}", hint="remove the call when you no longer need the answer"

@@ -60,7 +60,6 @@ hidden.sum().backward()
 """
 
     def check(self, event: refusal.CustomViewWrite) -> Report | None:
-        """Report a write that torch rejects because its target is a view made by a custom function."""
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes to a view made by a custom function or a backward hook: "

@@ -61,7 +61,6 @@ with torch.no_grad():
     good_shows = "w.requires_grad and w.is_leaf"
 
     def check(self, event: refusal.LeafWrite) -> Report | None:
-        """Report a write that torch rejects because its target is a leaf."""
         kind = "parameter" if event.parameter else "leaf"
         quoted = target(event.node)
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"

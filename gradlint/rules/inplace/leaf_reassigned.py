@@ -60,7 +60,6 @@ for _ in range(3):
     good_shows = "w.is_leaf and w.any()"
 
     def check(self, event: NoneGradientUsed) -> Report | None:
-        """Report a computation that uses a `.grad` that is None."""
         return Report(
             event.node,
             "this uses a `.grad` that is None here: no backward has filled it, and Python raises here",

@@ -60,7 +60,6 @@ b.sum().backward()
     good_shows = "a.grad.tolist() == [2, 2]"
 
     def check(self, event: refusal.LeafViewWrite) -> Report | None:
-        """Report a write that torch rejects because its target is a view of a leaf."""
         kind = "parameter" if event.parameter else "leaf"
         viewed = None if event.viewed is event.node else event.viewed
         return Report(

@@ -52,6 +52,5 @@ with torch.no_grad():
     good_shows = "not torch.equal(before, target.weight)"
 
     def check(self, event: fault.LoopVariableAssigned) -> Report | None:
-        """Report an assignment to the variable of a loop over parameters whose value is never read."""
         hint = "write to the parameter: `with torch.no_grad(): p.copy_(...)`"
         return Report(event.node, "this only rebinds the loop variable: the parameter does not change", hint=hint)

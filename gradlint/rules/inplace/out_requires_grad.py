@@ -52,7 +52,6 @@ y.sum().backward()
 """
 
     def check(self, event: refusal.OutRequiresGrad) -> Report | None:
-        """Report a call with `out=` that torch rejects."""
         op = operation(event.op, event.node)
         return Report(
             event.node,

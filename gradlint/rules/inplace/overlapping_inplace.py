@@ -53,7 +53,6 @@ batch += torch.randn(8, 3)
 """
 
     def check(self, event: refusal.OverlapWrite) -> Report | None:
-        """Report a write that torch rejects because elements of its target share memory."""
         writer = writing(event.op, event.node)
         return Report(
             event.node,

@@ -81,7 +81,6 @@ print(loss.item(), loss.data, model.weight.data[0])
 """
 
     def check(self, event: _Event) -> Report | None:
-        """Report what torch rejects or deprecates."""
         message, hint = _words(event)
         return Report(
             event.node,

@@ -54,7 +54,6 @@ with torch.no_grad():
     good_shows = "not prediction.requires_grad"
 
     def check(self, event: fault.VolatileGiven) -> Report | None:
-        """Report the argument or the attribute."""
         return Report(
             event.written or event.node,
             "`volatile` has had no effect since torch 0.4: the graph is recorded",

@@ -66,7 +66,6 @@ double = nn.Linear(3, 1).double()(x)
 """
 
     def check(self, event: fault.TypeClash) -> Report | None:
-        """Report two dtypes that torch does not accept together."""
         where = "its backward raises" if event.late else "torch raises here"
         if event.argument == "target":
             message = f"`{event.op}` gets a target of dtype {event.got} but expects {event.wants}: {where}"

@@ -58,7 +58,6 @@ loss.backward()
 """
 
     def check(self, event: fault.CrossedShapes) -> Report | None:
-        """Report two shapes that both expand when they are broadcast."""
         return Report(
             event.met,
             f"{_shape(event.one)} and {_shape(event.other)} broadcast to all pairs: "

@@ -59,7 +59,6 @@ print(output.data.mean())
     good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report `.data` on the only path to a leaf."""
         if event.kind != "data":
             return None
         hint = "remove `.data`; if the cut is intentional, write `.detach()`"

@@ -58,7 +58,6 @@ target = model(x).detach() + 1
     good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report a detach on the only path to a leaf."""
         if event.kind == "copy" and event.idle:
             hint = "pass the parameters of the copy to the optimizer, or copy their gradients back"
             return report(event, "this copy has its own parameters, and the loss depends only on those", hint)

@@ -62,7 +62,6 @@ print(float(total), total.item())
     good_shows = "n.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report a number on the only path to a leaf."""
         if event.kind != "item":
             return None
         repair = _repair(event) if event.op == "item" else None

@@ -58,7 +58,6 @@ print(np.square(prediction.detach().numpy()).mean())
     good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report an array on the only path to a leaf."""
         if event.kind != "numpy":
             return None
         return report(

@@ -57,7 +57,6 @@ for x in torch.randn(5, 4, 2):
     good_shows = "extra.weight.grad is not None"
 
     def check(self, event: fault.ParameterNeverReached) -> Report | None:
-        """Report the line that creates the parameters."""
         return Report(
             event.node,
             "no loss of the program depends on these parameters of an optimizer: they are never trained",

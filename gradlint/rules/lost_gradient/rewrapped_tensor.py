@@ -67,7 +67,6 @@ history = torch.tensor([one.item() for one in losses])
     good_shows = "model.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report a copy of values on the only path to a leaf."""
         if event.kind not in _KINDS:
             return None
         if event.kind == "parameter":

@@ -63,7 +63,6 @@ for _ in range(3):
     good_shows = "not torch.equal(image, content)"
 
     def check(self, event: fault.ConstantsInOptimizer) -> Report | None:
-        """Report where an optimizer is made whose steps find nothing that could have a gradient."""
         return Report(
             event.node,
             "none of these tensors requires grad: the steps of this optimizer change nothing",

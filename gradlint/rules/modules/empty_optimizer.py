@@ -46,7 +46,6 @@ optimizer = torch.optim.Adam(activation.parameters())
 """
 
     def check(self, event: fault.EmptyOptimizer) -> Report | None:
-        """Report where the optimizer is made."""
         return Report(
             event.node,
             "this optimizer is given no parameters: torch raises here",

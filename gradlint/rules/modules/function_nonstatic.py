@@ -64,7 +64,6 @@ Double.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
 
     def check(self, event: fault.FunctionNonstatic) -> Report | None:
-        """Report the method."""
         return Report(
             event.node,
             f"`{event.method}` of a custom function is not static: torch raises if an instance is called",

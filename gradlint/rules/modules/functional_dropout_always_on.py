@@ -67,7 +67,6 @@ out = Net().eval()(torch.ones(256))
     good_shows = "bool((out == 1).all())"
 
     def check(self, event: fault.DropoutAlwaysOn) -> Report | None:
-        """Report the call."""
         return Report(
             event.node,
             "`dropout` is also active in evaluation: `model.eval()` does not affect this call",

@@ -69,7 +69,6 @@ Scale.apply(x, 3.0).sum().backward()
     good_shows = "x.grad.sum() == 9"
 
     def check(self, event: fault.GradientCount) -> Report | None:
-        """Report the backward."""
         count = f"{event.got} where it should return {event.wanted}"
         return Report(
             event.node,

@@ -77,7 +77,6 @@ Rectify.apply(x).sum().backward()
 """
 
     def check(self, event: fault.GradientInplace) -> Report | None:
-        """Report the write."""
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes to the incoming gradient, which torch may pass to other "

@@ -74,7 +74,6 @@ model(torch.ones(1, 4))[0, 0].backward()
     good_shows = "len(list(model.parameters())) == 4"
 
     def check(self, event: fault.ModuleBuiltInForward) -> Report | None:
-        """Report where the layer is created."""
         return Report(
             event.node,
             "this layer is created at every call of `forward`: its weights are random and never trained",

@@ -55,7 +55,6 @@ head(body(torch.ones(1, 4))).sum().backward()
     good_shows = "body.weight.grad is None and head.bias.grad is None"
 
     def check(self, event: fault.ModuleFlag) -> Report | None:
-        """Report the assignment."""
         of_tensor = event.owner == "tensor"
         what = f"a {event.owner} has no attribute `{event.name}`"
         return Report(

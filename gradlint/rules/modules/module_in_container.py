@@ -77,7 +77,6 @@ net(torch.ones(1, 2))
     good_shows = "len(list(net.parameters())) == 6"
 
     def check(self, event: fault.ModuleInContainer | fault.ParameterInContainer) -> Report | None:
-        """Report the assignment of the container."""
         if isinstance(event, fault.ParameterInContainer):
             what, kind, called = "parameter", "Parameter", None
         else:

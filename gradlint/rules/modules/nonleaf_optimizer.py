@@ -48,7 +48,6 @@ optimizer = torch.optim.SGD([w], lr=0.1)
     good_shows = "w.is_leaf"
 
     def check(self, event: refusal.NonleafInOptimizer) -> Report | None:
-        """Report where the tensor is given to the optimizer."""
         return Report(
             event.node,
             "this optimizer is given a tensor that is not a leaf: torch raises here",

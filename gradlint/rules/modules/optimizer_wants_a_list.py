@@ -46,7 +46,6 @@ optimizer = torch.optim.Adam([image], lr=0.01)
 """
 
     def check(self, event: refusal.TensorForParameters) -> Report | None:
-        """Report where the tensor is given to the optimizer."""
         return Report(
             event.node,
             "this optimizer is given a tensor instead of a list of tensors: torch raises here",

@@ -52,7 +52,6 @@ optimizer = torch.optim.SGD(
 """
 
     def check(self, event: refusal.ParameterInTwoGroups) -> Report | None:
-        """Report where the optimizer is given the second group."""
         return Report(
             event.node,
             "a parameter is in two groups of this optimizer: torch raises here",

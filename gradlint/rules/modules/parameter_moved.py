@@ -74,7 +74,6 @@ model(torch.ones(3)).sum().backward()
     good_shows = "model.gain.grad is not None"
 
     def check(self, event: fault.ParameterMoved | NoParameterRegistered) -> Report | None:
-        """Report an attribute of a module that was computed from an unreachable parameter."""
         raises = isinstance(event, NoParameterRegistered)
         what, follows = "this", "torch raises here"
         if isinstance(event, fault.ParameterMoved):

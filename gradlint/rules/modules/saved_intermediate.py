@@ -74,7 +74,6 @@ x = torch.ones(3, requires_grad=True)
     good_shows = "slope.requires_grad"
 
     def check(self, event: fault.SavedIntermediate) -> Report | None:
-        """Report where the tensor is saved."""
         return Report(
             event.node,
             "the saved tensor is neither an input nor an output: second derivatives through it are silently missing",

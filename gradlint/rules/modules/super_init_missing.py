@@ -66,7 +66,6 @@ Net()
 """
 
     def check(self, event: refusal.SuperInitMissing) -> Report | None:
-        """Report an assignment to a module that has no registries yet."""
         return Report(
             event.node,
             "`nn.Module.__init__` has not run on this module: torch raises here",

@@ -78,7 +78,6 @@ Square.apply(x).sum().backward()
     good_shows = "x.grad.sum() == 6"
 
     def check(self, event: fault.TensorKeptOnCtx) -> Report | None:
-        """Report where the attribute is set."""
         what = "the result" if event.result else "an input"
         return Report(
             event.node,

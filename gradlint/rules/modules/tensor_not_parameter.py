@@ -76,7 +76,6 @@ model(torch.ones(2, 3)).sum().backward()
     good_shows = "model.gain.grad is not None"
 
     def check(self, event: fault.TensorNotParameter) -> Report | None:
-        """Report the attribute."""
         return Report(
             event.node,
             f"`{event.name}` requires grad but is not an `nn.Parameter`: an optimizer over `parameters()` "

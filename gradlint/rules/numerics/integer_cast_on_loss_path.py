@@ -56,7 +56,6 @@ print(pixels.int())
     good_shows = "x.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report a cast on the only path to a leaf."""
         if event.kind != "integer":
             return None
         cast = operation(event.op, event.node)

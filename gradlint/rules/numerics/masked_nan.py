@@ -59,7 +59,6 @@ torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
     good_shows = "x.grad.isfinite().all()"
 
     def check(self, event: fault.MaskedSingularity) -> Report | None:
-        """Report a mask over an operation that is singular at an excluded value."""
         takes = _TAKES.get(canonical(event.op), "the argument")
         mask = _MASKS.get(event.by, event.by)
         return Report(

@@ -66,7 +66,6 @@ z = Normal(encoder(x), 1.0).rsample()
     good_shows = "encoder.weight.grad is not None"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report a sample on the only path to a leaf."""
         if event.kind != "sample":
             return None
         hint = "write `rsample()`, or use `log_prob(sample)` in the loss"

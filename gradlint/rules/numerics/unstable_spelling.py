@@ -62,7 +62,6 @@ loss.backward()
     good_shows = "scores.grad.isfinite().all()"
 
     def check(self, event: fault.UnstableFormula) -> Report | None:
-        """Report a formula for which torch has a stable function."""
         instead = _SAID.get(event.instead, event.instead)
         return Report(
             event.node,

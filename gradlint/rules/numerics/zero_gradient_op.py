@@ -54,7 +54,6 @@ codes = raw + (raw.round() - raw).detach()
     good_shows = "m.weight.grad.any()"
 
     def check(self, event: LostLeaf) -> Report | None:
-        """Report an operation with zero derivative on the only path to a leaf."""
         if event.kind != "zero":
             return None
         what = f"the gradient of {operation(event.op, event.node)} is zero everywhere"

@@ -54,7 +54,6 @@ with torch.no_grad():
 """
 
     def check(self, event: refusal.GradModeNotCalled) -> Report | None:
-        """Report a class that is used as a context manager."""
         assert isinstance(event.node, cst.WithItem)
         context = event.node.item
         text = source(context)

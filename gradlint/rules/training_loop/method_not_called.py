@@ -56,7 +56,6 @@ optimizer.step()
 """
 
     def check(self, event: fault.MethodNotCalled) -> Report | None:
-        """Report the method."""
         assert isinstance(event, fault.MethodNotCalled) and isinstance(event.node, cst.Attribute)
         text = source(event.node)
         return Report(
