@@ -14,7 +14,7 @@ from gradlint.shapes.rule import rule
 from gradlint.shapes.view import aligned_product
 
 MOST_PIECES: Final = 1024
-"""Beyond so many pieces only what holds for each of them is told, lest a large tensor make a huge tuple."""
+"""Beyond so many pieces only what holds for each of them is known, lest a large tensor make a huge tuple."""
 
 
 def _items(args: Args) -> tuple[tuple[Operand, ...] | None, Operand]:

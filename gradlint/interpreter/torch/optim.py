@@ -27,7 +27,7 @@ from gradlint.domain.value import (
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.parameters import held_by_optimizer, instance_at, optimizer_state
+from gradlint.interpreter.torch.parameters import instance_at, members_of, optimizer_state
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
 
 
@@ -135,7 +135,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if closure is None and not args.open and instance_at(state, ref).cls == External("torch.optim.LBFGS"):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
-    params = held_by_optimizer(state, ref)
+    params = members_of(state, ref)
     machine.announce(state, announcement.Stepped(node, ref, params))
     _update(machine, state, params, node)
     return result
@@ -166,14 +166,14 @@ def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CST
 
 
 def _evaluations(state: State, ref: Ref) -> int:
-    """Return how often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
+    """Return how often a step calls its closure: LBFGS does so again and again, unless `max_iter` is given."""
     record = instance_at(state, ref)
     several = isinstance(record.cls, External) and record.cls.path.endswith(".LBFGS")
     return 2 if several and "max_iter" not in record.config else 1
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    params = held_by_optimizer(state, ref)
+    params = members_of(state, ref)
     machine.announce(state, announcement.GradientsCleared(node, params))
     for param in params:
         clear_gradient(machine, state, param, args, node)
@@ -200,10 +200,10 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = instance_at(state, ref)
     _admit(machine, state, announcement.ParametersTaken(node, ref, group, more, complete=not more_open))
-    held = held_by_optimizer(state, ref)
-    whole = all(one in held for one in more) and not more_open
-    _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
-    inner = OptimizerState((*held, *more), optimizer_state(record).open or more_open)
+    members = members_of(state, ref)
+    whole = all(one in members for one in more) and not more_open
+    _refuse_shared(machine, state, (one for one in more if one in members), node, whole=whole)
+    inner = OptimizerState((*members, *more), optimizer_state(record).open or more_open)
     state.put(ref.id, record._replace(inner=inner))
     return None
 

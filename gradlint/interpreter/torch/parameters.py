@@ -78,7 +78,7 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     return list(found.values()), is_open
 
 
-def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
+def members_of(state: State, optimizer: Ref) -> tuple[Ref, ...]:
     """Return the parameters that an optimizer is known to hold."""
     params = optimizer_state(state.heap.get(optimizer.id)).params
     return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
@@ -142,13 +142,13 @@ def parameter_registered(machine: Machine, state: State, value: Value, node: cst
     """register_parameter(name, value): torch refuses what is no parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
-        for leaf in leaf_records_behind(state, record.node):
+        for leaf in leaf_records_of(state, record.node):
             if leaf.parameter:
                 machine.emit(NoParameterRegistered(node, leaf.node.syntax))
                 return
 
 
-def leaf_records_behind(state: State, node: Node) -> Iterator[Tensor]:
+def leaf_records_of(state: State, node: Node) -> Iterator[Tensor]:
     """Yield the leaves that a value was computed from."""
     for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
