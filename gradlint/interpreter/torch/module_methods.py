@@ -10,7 +10,6 @@ from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.facts.traits import CASTS
 from gradlint.interpreter.libraries.model_zoos import is_foreign
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
@@ -233,7 +232,10 @@ METHODS: dict[str, Method] = {
     "compile": _itself,
     "share_memory": _itself,
     "to": _to,
-    **{name: _cast(dtype) for name, dtype in CASTS.items() if name in ("float", "double", "half", "bfloat16")},
+    "float": _cast("float32"),
+    "double": _cast("float64"),
+    "half": _cast("float16"),
+    "bfloat16": _cast("bfloat16"),
     "train": _train,
     "eval": lambda machine, state, ref, args, node: _train(machine, state, ref, Args((False,)), node),
     "requires_grad_": _requires_grad,
