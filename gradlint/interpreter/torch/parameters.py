@@ -233,7 +233,8 @@ def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
 
 _RULES: dict[str, Callable[[str, Config], Shape]] = {
     "Linear": _linear,
-    **dict.fromkeys(("Embedding", "EmbeddingBag"), _sized("num_embeddings", "embedding_dim")),
+    "Embedding": _sized("num_embeddings", "embedding_dim"),
+    "EmbeddingBag": _sized("num_embeddings", "embedding_dim"),
     "LayerNorm": _layer_norm,
     "GroupNorm": _sized("num_channels"),
     **{f"BatchNorm{rank}d": _sized("num_features") for rank in (1, 2, 3)},
