@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import field
+from functools import cache
 
 import libcst as cst
 
@@ -79,7 +79,7 @@ def _explain(text: str, filename: str, row: int | None, column: int | None) -> E
     if isinstance(unit, Unusable):
         return unit
     places = Places(unit.module)
-    seen = Explaining(None if row is None else range(row, row + 1), _rows(places))
+    seen = Explaining(None if row is None else range(row, row + 1), cache(lambda node: _row(node, places)))
     ran = interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
     atlas = Atlas(unit.module, ran.units)
     values = [one for one in _values(seen.seen, atlas, filename) if column is None or one.column == column]
@@ -91,18 +91,6 @@ def _explain(text: str, filename: str, row: int | None, column: int | None) -> E
     given_up = tuple(Note(f"{what} ({n} times)" if n > 1 else what, at) for (what, at), n in counted.items())
     looked = tuple((what, tuple(sorted(who))) for what, who in sorted(seen.looked.items()))
     return Explanation(filename, tuple(values), taken, here, given_up, looked, bool(seen.seen))
-
-
-def _rows(places: Places) -> Callable[[cst.CSTNode], int | None]:
-    """The row in which a node begins; None for one of another file."""
-    known: dict[cst.CSTNode, int | None] = {}
-
-    def row(node: cst.CSTNode) -> int | None:
-        if node not in known:
-            known[node] = places.span(node).start.row if node in places else None
-        return known[node]
-
-    return row
 
 
 def _values(seen: list[Seen], atlas: Atlas, filename: str) -> list[Value]:
@@ -127,13 +115,13 @@ def _notes(one: Seen, places: Places) -> list[Note]:
     if one.made is not None:
         notes.append(Note(f"made by `{one.made[0]}`", _row(one.made[1], places)))
     for saver in one.savers:
-        notes.append(
-            Note(f"saved at v{saver.version} by `{saver.node.op}` for its backward", _row(saver.node.syntax, places))
-        )
+        text = f"saved at v{saver.version} by `{saver.node.op}` for its backward"
+        notes.append(Note(text, _row(saver.node.syntax, places)))
     if one.reason is not None:
         notes.append(Note(one.reason.text, _row(one.reason.node, places)))
     return notes
 
 
 def _row(node: cst.CSTNode | None, places: Places) -> int | None:
+    """Return the row in which a node begins; None for one of another file."""
     return places.span(node).start.row if node is not None and node in places else None

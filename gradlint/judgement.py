@@ -145,13 +145,12 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
     """The data of an event: its fields by name, with syntax nodes as places."""
     given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("node", "assumptions")}
     facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
-    nodes = [
-        (name, node)
+    places = tuple(
+        (name, _related(atlas, path, filename, node, ""))
         for name, value in given.items()
         for node in (value if isinstance(value, tuple) else (value,))
         if isinstance(node, cst.CSTNode)
-    ]
-    places = tuple((name, _related(atlas, path, filename, node, "")) for name, node in nodes)
+    )
     return Evidence(type(event).__name__, facts, places)
 
 

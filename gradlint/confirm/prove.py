@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import math
 import os
 import re
 import time
@@ -15,13 +16,14 @@ from typing import NamedTuple
 from gradlint.confirm.check.effect import Silence
 from gradlint.confirm.check.error import Claim, Raising
 from gradlint.confirm.check.evidence import is_known, is_local, measure_of, obstacle, pattern_of, slips_of
+from gradlint.confirm.check.places import call
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.link import Importers, linked, parsed
+from gradlint.confirm.prepare.script import Script
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.slice import Slice, slices
 from gradlint.confirm.prepare.syntax import length_of, name_of
-from gradlint.confirm.prepare.values import agree, forward_values
 from gradlint.confirm.run.sandbox import Sandbox, TorchMissingError
 from gradlint.confirm.run.search import MOST_RUNS, Found, Inquiry, filled
 from gradlint.domain.confirmation import Confirmation
@@ -107,8 +109,8 @@ class Prover:
             return False
         values = shown.found.values
         programs = [filled(way.script, values) for way in (first, second)]
-        numbers = [forward_values(self._sandbox, program, SECONDS, slips) for program in programs]
-        return agree(*numbers)
+        numbers = [_forward_values(self._sandbox, program, SECONDS, slips) for program in programs]
+        return _agree(*numbers)
 
     def _confirm(self, finding: Finding, text: str, files: Sequence[str]) -> Confirmation:
         if (why := obstacle(finding.name, finding.effect)) is not None:
@@ -145,9 +147,11 @@ class Prover:
         return self._try_slices(pieces, end) or asked
 
     def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[tuple[ast.Module, Finding]]:
-        """Yield the programs that the place of a finding may be run in: its file with what it imports, files that
-        import it,
-        and its file alone, in which all imports are made up."""
+        """Yield the programs that the place of a finding may be run in.
+
+        These are its file with what it imports, files that import it, and its file alone, in which all imports are made
+        up.
+        """
         tree = parsed(text)
         if tree is None:
             return
@@ -161,12 +165,12 @@ class Prover:
         yield tree, finding
 
     def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
-        """Return the verdict in one program, at first with all turns of its loops."""
+        """Return the verdict in one program, at first with all iterations of its loops."""
         made = sketch(tree, slips_of(finding))
         asked = self._ask(finding, made, end)._replace(exact=not made.holes and not made.dropped)
-        if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := hurried(made)) is not None:
+        if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := limit_iterations(made)) is not None:
             again = self._ask(finding, fewer, end + self._seconds * (1 - _WHOLE) / 2)
-            return again._replace(hurried=True) if again.verdict.verdict == "confirmed" else asked
+            return again._replace(limited=True) if again.verdict.verdict == "confirmed" else asked
         return asked
 
     def _try_slices(self, pieces: Iterable[tuple[Finding, Slice]], end: float) -> _Asked | None:
@@ -189,8 +193,8 @@ class Prover:
         programs = self._programs(finding, text, ())
         tree, placed = next(islice(programs, shown.program, None), (None, finding))
         made = None if tree is None else sketch(tree, slips_of(finding))
-        if made is not None and shown.hurried:
-            made = hurried(made)
+        if made is not None and shown.limited:
+            made = limit_iterations(made)
         if made is None or shown.found is None:
             return None
         return next(islice(ways_to(made, placed.span.start.row), shown.found.way, None), None)
@@ -228,7 +232,7 @@ class _Asked(NamedTuple):
     failed: int | None = None
     exact: bool = False
     """Whether nothing of the program was made up."""
-    hurried: bool = False
+    limited: bool = False
     program: int = 0
     idle: bool = False
     """Whether no run had anything to measure."""
@@ -239,17 +243,17 @@ class _Asked(NamedTuple):
         return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed)
 
 
-_TURNS = 4
+_ITERATIONS = 4
 _TRAINS = frozenset({"backward", "step", "grad"})
 
 
-def hurried(made: Sketch) -> Sketch | None:
+def limit_iterations(made: Sketch) -> Sketch | None:
     """Return a copy whose training loops, and those around them, end after a few iterations; None if there are none."""
     tree = ast.Module(copy.deepcopy(made.body), [])
     trainers = _trainers(tree)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _trains(node, trainers)]
     for loop in loops:
-        loop.iter = ast.Call(ast.Name("islice", ast.Load()), [loop.iter, ast.Constant(_TURNS)], [])
+        loop.iter = ast.Call(ast.Name("islice", ast.Load()), [loop.iter, ast.Constant(_ITERATIONS)], [])
     if not loops:
         return None
     fewer = Sketch(tree.body, list(made.holes), made.dropped + 1)
@@ -261,12 +265,87 @@ def _trainers(tree: ast.Module) -> frozenset[str]:
     """Return the functions of the program in which gradients flow, by name, also those that call one."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     found: set[str] = set()
-    while True:
-        more = {node.name for node in functions if node.name not in found and _trains(node, found)}
-        if not more:
-            return frozenset(found)
-        found |= more
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        found |= {node.name for node in functions if _trains(node, found)}
+    return frozenset(found)
 
 
 def _trains(node: ast.AST, trainers: set[str] | frozenset[str]) -> bool:
     return any(isinstance(part, ast.Call) and name_of(part.func) in _TRAINS | trainers for part in ast.walk(node))
+
+
+_NOTED = """\
+import torch
+numbers_by_name = {}
+def number_noted(name, value):
+    if isinstance(value, torch.Tensor) and value.is_floating_point():
+        numbers_by_name.setdefault(name, []).append(float(value.detach().double().sum()))
+    elif isinstance(value, float):
+        numbers_by_name.setdefault(name, []).append(value)
+    return value
+"""
+_MOST_NAMES = 40
+_LONGEST_VALUE = 500
+_CLOSE = 1e-4
+
+Numbers = Mapping[str, tuple[float, ...]]
+"""The sums of the tensors, and the numbers, that were assigned to each name, in order."""
+
+
+def _forward_values(sandbox: Sandbox, script: Script, seconds: float, slips: tuple[str, ...] = ()) -> Numbers:
+    """Return what a run assigns to its variables, up to its end or error; nothing of one without a result."""
+    tree = ast.parse(script.text)
+    noter = _Noter()
+    noter.visit(tree)
+    names = sorted(noter.names)[:_MOST_NAMES]
+    probes = tuple(f"' '.join(f'{{one:.8g}}' for one in numbers_by_name.get({name!r}, []))" for name in names)
+    text = _NOTED + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    ran = sandbox.run(text, probes, seconds=seconds, slips=slips)
+    texts = {name: value.value for name, value in zip(names, ran.values, strict=False)}
+    return {name: _numbers(text) for name, text in texts.items() if isinstance(text, str)}
+
+
+def _agree(before: Numbers, after: Numbers) -> bool:
+    """Return whether two runs assign the same numbers to the same names, as far as both come; one of them at least.
+
+    What was no finite number before did not work.
+    """
+    both = [(before[name], after[name]) for name in before if name in after]
+    pairs = [pair for one, other in both for pair in zip(one, other, strict=False)]
+    worked = [pair for pair in pairs if math.isfinite(pair[0])]
+    return all(_is_close(*pair) for pair in worked) and (len(pairs) > 0 or not any(before.values()))
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    words = text.split()
+    # What is cut off may be half a number.
+    return tuple(map(float, words[:-1] if len(text) >= _LONGEST_VALUE else words))
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=1e-6)
+
+
+class _Noter(ast.NodeTransformer):
+    """Notes what is assigned to names."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        """On its way into the variable."""
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            self.names.add(target.id)
+            node.value = call("number_noted", ast.Constant(target.id), node.value)
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign | list[ast.stmt]:
+        """When it is there."""
+        if not isinstance(node.target, ast.Name):
+            return node
+        name = node.target.id
+        self.names.add(name)
+        return [node, ast.Expr(call("number_noted", ast.Constant(name), ast.Name(name, ast.Load())))]

@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Ref, Tensor
-from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.parameters import members_of
 from gradlint.interpreter.torch.tensor import is_absent
 
 WATCHED = 4
@@ -91,7 +91,7 @@ def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
     """Return the parameters that an optimizer is known to hold; a leaf that is updated by hand is its own."""
     if isinstance(state.heap.get(optimizer), Tensor):
         return (Ref(optimizer),)
-    return held_by_optimizer(state, Ref(optimizer))
+    return members_of(state, Ref(optimizer))
 
 
 def used_now(state: State, params: Collection[Ref], node: cst.CSTNode) -> Used | None:

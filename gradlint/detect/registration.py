@@ -19,7 +19,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import items_in
 from gradlint.interpreter.torch.parameters import (
     is_module,
-    leaf_records,
+    leaf_records_of,
     modules_of,
     parameters_of,
     running_method_of,
@@ -69,7 +69,7 @@ class RegistrationDetector(Detector[Placed]):
         if not isinstance(value, cst.CSTNode) or not (record.node.tracked or is_moved):
             return
         calls = set(_calls(value))
-        for leaf in leaf_records(state, record.node):
+        for leaf in leaf_records_of(state, record.node):
             made = leaf.node.syntax
             if made in calls and leaf.parameter:
                 self.report(faults.ParameterMoved(it.node, it.name, made))

@@ -18,7 +18,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Tensor, Value
 from gradlint.domain.walk import inputs, reachable
-from gradlint.interpreter.torch.parameters import held_by_optimizer, optimizer_state
+from gradlint.interpreter.torch.parameters import members_of, optimizer_state
 from gradlint.interpreter.torch.switches import is_off
 from gradlint.interpreter.torch.tensor import is_absent
 
@@ -67,7 +67,7 @@ class SwitchedOffDetector(Detector[Idle]):
 
     def on_step_called(self, state: State, it: StepCalled) -> None:
         """Note whether all parameters of an optimizer that is known to hold no others are off."""
-        made, params = state[it.optimizer], held_by_optimizer(state, it.optimizer)
+        made, params = state[it.optimizer], members_of(state, it.optimizer)
         if not isinstance(made, Instance) or optimizer_state(made).open is not False:
             return
         if made.syntax is None or not params or self.machine.expected:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Literal, Protocol, TypeAlias
 
 import libcst as cst
@@ -632,8 +633,18 @@ def method_of(kind: type) -> str:
     return "on_" + re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
+@cache
+def _heard(listeners: tuple[type, ...]) -> dict[type, tuple[tuple[int, str], ...]]:
+    """Return for each type of announcement which listeners hear it, and by which method."""
+    names = {kind: method_of(kind) for kind in KINDS}
+    return {
+        kind: tuple((index, name) for index, one in enumerate(listeners) if hasattr(one, name))
+        for kind, name in names.items()
+    }
+
+
 def handlers(listeners: Iterable[Listener]) -> dict[type, tuple[Handler, ...]]:
     """Return the methods to call for each type of announcement, in the order of the listeners."""
-    heard = list(listeners)
-    names = {kind: method_of(kind) for kind in KINDS}
-    return {kind: tuple(getattr(one, name) for one in heard if hasattr(one, name)) for kind, name in names.items()}
+    every = tuple(listeners)
+    heard = _heard(tuple(map(type, every)))
+    return {kind: tuple(getattr(every[index], name) for index, name in by) for kind, by in heard.items()}

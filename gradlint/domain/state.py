@@ -244,8 +244,8 @@ class State:
 
     def _own(self, number: int) -> Names:
         """Copy the variables of a frame that another state may share."""
-        frame = self.frames[number]
-        self.frames[number] = frame = frame._replace(names=frame.names.copy())
+        former = self.frames[number]
+        self.frames[number] = frame = Frame._make((former.names.copy(), *former[1:]))
         self._owned.add(number)
         return frame.names
 

@@ -15,7 +15,7 @@ import click
 from gradlint.check import Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
-from gradlint.entrypoints.problem import config_errors_as_problems
+from gradlint.entrypoints.problem import config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
@@ -31,6 +31,7 @@ from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import Selection
 
 STDIN = "-"
+_CONFIG = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,7 @@ class Options:
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
 @click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
-@click.option(
-    "--config",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Use this pyproject.toml or gradlint.toml.",
-)
+@click.option("--config", type=_CONFIG, help="Use this pyproject.toml or gradlint.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
@@ -113,8 +110,7 @@ def run(options: Options) -> int:
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
     outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
-    problems = [f"{path}: no such file or directory" for path in missing]
-    problems += _settle(outcome, options, configs, piped)
+    problems = [*map(no_such_file, missing), *_settle(outcome, options, configs, piped)]
     for problem in problems:
         click.echo(f"gradlint: error: {problem}", err=True)
     for crash in outcome.crashes:
@@ -209,8 +205,9 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
     config = configs.of(Path.cwd())
     takes_output = piped is not None and _piped_config(options, configs).fix
     if not options.diff:
-        output_format = options.output_format or config.output_format
-        _print_findings(outcome, output_format, config, err=takes_output, repros=options.show_repro)
+        paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout)
+        for line in _report(outcome, options, config, paint):
+            click.echo(line, color=paint.enabled, err=takes_output)
     for line in _remarks(outcome, options, config):
         click.echo(line, err=True)
 
@@ -255,20 +252,15 @@ def _words(values: Iterable[str]) -> Iterator[str]:
         yield from value.replace(",", " ").split()
 
 
-def _print_findings(outcome: Outcome, output_format: str, config: Config, *, err: bool, repros: bool) -> None:
-    paint = Paint.for_stream(sys.stderr if err else sys.stdout)
-    for line in _report(outcome, output_format, config, paint, repros):
-        click.echo(line, color=paint.enabled, err=err)
-
-
-def _report(outcome: Outcome, output_format: str, config: Config, paint: Paint, repros: bool) -> Iterator[str]:
-    """The findings in the format asked for."""
+def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) -> Iterator[str]:
+    """Yield the findings in the format asked for."""
+    output_format = options.output_format or config.output_format
     if output_format == "json":
         yield as_json(outcome.findings, {rule.code: url_of(rule) for rule in all_rules()})
     elif output_format == "full":
-        yield from full(outcome.findings, outcome.texts, paint, config.fixes, repros=repros)
+        yield from full(outcome.findings, outcome.texts, paint, config.fixes, repros=options.show_repro)
     else:
-        yield from concise(outcome.findings, paint, config.fixes, repros=repros)
+        yield from concise(outcome.findings, paint, config.fixes, repros=options.show_repro)
 
 
 def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str]:

@@ -6,14 +6,16 @@ Each command stands in a file of its own and is loaded when it is asked for, so 
 from __future__ import annotations
 
 import importlib
+import io
+import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
 from gradlint import __version__
-from gradlint.entrypoints.streams import let_stdout_close, prepare_streams
 
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
@@ -55,9 +57,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Exit code 0: clean; 1: findings; 2: bad usage, or an error of gradlint itself."""
-    prepare_streams()
+    _prepare_streams()
     try:
-        with let_stdout_close():
+        with _let_stdout_close():
             code = cli.main(args=arguments, prog_name="gradlint", standalone_mode=False)
     except click.ClickException as error:
         return _complain(error)
@@ -73,10 +75,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complain(error: click.ClickException) -> int:
     """One line, which points to the help of the command where its usage was the mistake."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        print(error.format_message(), file=sys.stderr)
-        return 2
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = f" (see `{context.command_path} --help`)" if context is not None else ""
-    print(f"gradlint: error: {error.format_message().rstrip('.')}{where}", file=sys.stderr)
+    line = f"gradlint: error: {error.format_message().rstrip('.')}{where}"
+    print(error.format_message() if isinstance(error, click.exceptions.NoArgsIsHelpError) else line, file=sys.stderr)
     return 2
+
+
+def _prepare_streams() -> None:
+    """Let every finding be printed: what a terminal's encoding lacks is written with backslashes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _let_stdout_close() -> Iterator[None]:
+    """End quietly when the reader of standard output has gone, as with `| head`."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more when it exits, and would complain then.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from gradlint.check import check_paths
 from gradlint.domain.finding import Finding
-from gradlint.entrypoints.problem import Problem
+from gradlint.entrypoints.problem import Problem, no_such_file
 from gradlint.entrypoints.proving import asked, prover
 from gradlint.report.concise import on_one_line
 
@@ -38,10 +39,9 @@ def _parse(place: str) -> tuple[Path, int, str]:
     file, row, code = (rest, last, "") if last.isdigit() else (*rest.rpartition(":")[::2], last)
     if not file or not row.isdigit():
         raise Problem(f"`{place}` is not of the form FILE:LINE or FILE:LINE:CODE")
-    path = Path(file)
-    if not path.is_file():
-        raise Problem(f"{file}: no such file")
-    return path, int(row), code
+    if not os.path.lexists(file):
+        raise Problem(no_such_file(file))
+    return Path(file), int(row), code
 
 
 def _is_at(finding: Finding, row: int, code: str) -> bool:
@@ -53,12 +53,6 @@ def _shown(finding: Finding) -> str:
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
     start = finding.span.start
-    lines = [
-        f"{finding.filename}:{start.row}:{start.column}: {finding.code} {on_one_line(finding.message)}",
-        f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)",
-    ]
-    if verdict.error:
-        lines += ["", verdict.error]
-    if verdict.repro:
-        lines += ["", verdict.repro]
-    return "\n".join(lines)
+    place = f"{finding.filename}:{start.row}:{start.column}: {finding.code} {on_one_line(finding.message)}"
+    said = f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)"
+    return "\n\n".join(filter(None, [f"{place}\n{said}", verdict.error, verdict.repro]))

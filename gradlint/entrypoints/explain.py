@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import click
 
-from gradlint.entrypoints.problem import Problem
+from gradlint.entrypoints.problem import Problem, no_such_file
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
 from gradlint.source.read import Unusable, decode, read_bytes
@@ -24,6 +25,8 @@ def explain(place: str, output_format: str) -> None:
     Use it to find out why there is no finding, or why there is one.
     """
     file, row, column = _parse(place)
+    if not os.path.lexists(file):
+        raise Problem(no_such_file(file))
     content = read_bytes(Path(file))
     text = decode(content) if isinstance(content, bytes) else content
     if isinstance(text, Unusable):

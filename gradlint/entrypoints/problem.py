@@ -21,6 +21,11 @@ class Problem(click.ClickException):
         click.echo(f"gradlint: error: {self.format_message()}", file=file, err=file is None)
 
 
+def no_such_file(path: str) -> str:
+    """Say that nothing is at a path."""
+    return f"{path}: no such file or directory"
+
+
 @contextmanager
 def config_errors_as_problems() -> Iterator[None]:
     """A mistake in a configuration is a mistake of the user."""

@@ -60,23 +60,17 @@ def healed(torch: Prover, finding: Finding, text: str) -> bool:
         return False
     where = moved(text, [finding], finding.span.start)
     rows = after.count("\n", 0, where.start) + 1 - finding.span.start.row
-    return torch.heals(finding, text, after, _lower(finding, rows), safe=finding.fix.safe)
-
-
-def _lower(finding: Finding, rows: int) -> Finding:
-    """The finding with all of its places some rows further down, as after new imports."""
-    return finding.relocated(lowered(finding.span, rows), lambda place: replace(place, span=lowered(place.span, rows)))
+    # Imports that the fix adds move all of its places down.
+    mended = finding.relocated(
+        lowered(finding.span, rows), lambda place: replace(place, span=lowered(place.span, rows))
+    )
+    return torch.heals(finding, text, after, mended, safe=finding.fix.safe)
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:
-    """The outcome without what torch did not show."""
-    return Outcome(
-        tuple(
-            replace(file, findings=tuple(finding for finding in file.findings if _is_shown(finding)))
-            for file in outcome.files
-        )
-    )
+    """Return the outcome without what torch did not show."""
 
+    def is_shown(finding: Finding) -> bool:
+        return finding.confirmation is not None and finding.confirmation.verdict == "confirmed"
 
-def _is_shown(finding: Finding) -> bool:
-    return finding.confirmation is not None and finding.confirmation.verdict == "confirmed"
+    return Outcome(tuple(replace(file, findings=tuple(filter(is_shown, file.findings))) for file in outcome.files))

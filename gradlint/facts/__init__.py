@@ -10,27 +10,21 @@ outputs as `>` (the only one), `>0`, `>1`... (of a tuple) or `>*` (each of a lis
 parameters and buffers as `p.weight`, `b.running_mean`, `p.*`.
 """
 
-from gradlint.facts.resolve import UNKNOWN, key_of, resolve, resolve_flag
-from gradlint.facts.row import Alias, Cond, MustMay, Param, Row, Signature, Sum, Value, alias_of
+from gradlint.facts.row import (
+    UNKNOWN,
+    Alias,
+    Cond,
+    MustMay,
+    Param,
+    Row,
+    Signature,
+    Sum,
+    Value,
+    alias_of,
+    resolve,
+    resolve_flag,
+)
 from gradlint.facts.table import Entry, Table, fact, load, method_fact
 
-__all__ = [
-    "UNKNOWN",
-    "Alias",
-    "Cond",
-    "Entry",
-    "MustMay",
-    "Param",
-    "Row",
-    "Signature",
-    "Sum",
-    "Table",
-    "Value",
-    "alias_of",
-    "fact",
-    "key_of",
-    "load",
-    "method_fact",
-    "resolve",
-    "resolve_flag",
-]
+__all__ = ["UNKNOWN", "Alias", "Cond", "Entry", "MustMay", "Param", "Row", "Signature", "Sum", "Table", "Value"]
+__all__ += ["alias_of", "fact", "load", "method_fact", "resolve", "resolve_flag"]

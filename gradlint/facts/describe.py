@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Row, Signature, Sum, Value
+from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Row, Signature, Sum, Value, alias_of
 from gradlint.facts.table import Entry, Table
-from gradlint.facts.wording import branches, labels, per_input, rules, sentences
 
 _SOURCES = {
     "op_db": "torch's own test samples (op_db)",
@@ -199,3 +198,148 @@ def plain(value: object) -> object:
     if isinstance(value, tuple):
         return [item._asdict() if hasattr(item, "_asdict") else plain(item) for item in value]
     return value
+
+
+Branch = tuple[str, MustMay]
+
+_KINDS = {"N": "is a number", "T": "is a tensor", "L": "is a list", "O": "is an object"}
+
+
+def branches(value: Value) -> list[Branch]:
+    """Return the value as pairs of a condition (empty: always) and what then holds."""
+    if isinstance(value, MustMay):
+        return [("", value)]
+    if isinstance(value, Sum):
+        return [branch for part in value.parts for branch in branches(part)]
+    return [
+        (" and ".join(filter(None, (_condition(value.flag, keys), inner))), holds)
+        for case, keys in _agreeing(value.cases)
+        for inner, holds in branches(case)
+    ]
+
+
+def _agreeing(cases: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
+    distinct: list[Value] = []
+    for case in cases.values():
+        if case not in distinct:
+            distinct.append(case)
+    return [(one, [key for key, case in cases.items() if case == one]) for one in distinct]
+
+
+def _condition(flag: str, keys: Iterable[str]) -> str:
+    keys = list(keys)
+    if flag == "@contiguous":
+        return "all tensors are contiguous" if keys == ["yes"] else "a tensor is not contiguous"
+    if flag == "@ranks":
+        return "the ranks are " + " or ".join(key[1:].replace("x", ", ") for key in keys)
+    if flag == "@ndim":
+        return "the largest rank is " + " or ".join("another" if key == "N" else key for key in keys)
+    flag = flag.removeprefix("forward.")
+    # An absent argument that has a default shares the case of that default.
+    given = [key for key in keys if key != "-"] or ["-"]
+    default = " (the default)" if "-" in keys and given != ["-"] and len(given) == 1 else ""
+    return " or ".join(_case(flag, key) for key in given) + default
+
+
+def _case(flag: str, key: str) -> str:
+    if key == "-":
+        return f"{flag} is not given"
+    return f"{flag} {_KINDS[key]}" if key in _KINDS else f"{flag}={key}"
+
+
+_RULES = {
+    "0d": "a scalar (no dimension)",
+    "bcast": "the shapes of the inputs, broadcast",
+    "reduce": "that of the first input, reduced over dim",
+    "arg:size": "the argument size",
+    "same": "that of the first tensor",
+    "promote": "promoted from all tensors",
+    "float": "that of the tensor; integers become float",
+    "real": "that of the tensor; complex numbers become real",
+    "arg:dtype": "the argument dtype",
+}
+
+
+def rules(value: Value) -> list[str]:
+    """Return one line per case of a rule for size or dtype."""
+    lines = []
+    for condition, holds in branches(value):
+        text = ", ".join(_rule(rule) for rule in sorted(holds.must))
+        if text:
+            lines.append(f"if {condition}: {text}" if condition else text)
+    return list(dict.fromkeys(lines))
+
+
+def _rule(rule: str) -> str:
+    head, _, of = rule.partition(":")
+    if head == "same" and of:
+        return f"the shape of {of}"
+    return f"as many elements as {of}" if head == "numel" else _RULES.get(rule, rule)
+
+
+def sentences(value: Value, nothing: str = "nothing") -> list[str]:
+    """Return one line per case; cases in which nothing holds appear only if others do."""
+    cases = branches(value)
+    if isinstance(value, Sum):
+        # Each part speaks of other labels; that one of them is silent in some case says nothing of the rest.
+        cases = [(condition, holds) for condition, holds in cases if holds.may] or cases[:1]
+    lines = []
+    for condition, holds in cases:
+        text = extent(holds, nothing)
+        lines.append(f"if {condition}: {text}" if condition else text)
+    return list(dict.fromkeys(lines))
+
+
+def extent(holds: MustMay, nothing: str = "nothing") -> str:
+    """Say what holds always and what in some calls."""
+    sometimes = holds.may - holds.must
+    always = labels(holds.must)
+    if not sometimes:
+        return always or nothing
+    return f"{always}; in some calls {labels(sometimes)}" if always else f"in some calls {labels(sometimes)}"
+
+
+def labels(found: Iterable[str]) -> str:
+    """Name inputs, outputs, parameters, and aliases."""
+    return ", ".join(label(item) for item in sorted(found))
+
+
+def label(text: str) -> str:
+    """Name one of them."""
+    if text in (">", ">*"):
+        return "the result" if text == ">" else "each result"
+    if text[0] == ">" and text[1:].isdigit():
+        return f"result {text[1:]}"
+    if text[0] == ">":
+        return _alias(text)
+    if text[:2] in ("p.", "b."):
+        kind = "parameter" if text[0] == "p" else "buffer"
+        return f"the {kind}s" if text[2:] == "*" else f"{kind} {text[2:]}"
+    return text
+
+
+def _alias(text: str) -> str:
+    alias = alias_of(text)
+    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[alias.kind]
+    notes = [
+        note
+        for holds, note in (
+            (not alias.version, "with a version counter of its own"),
+            (alias.multi, "one of several views: writing to it in place raises"),
+            (alias.overlap, "its memory overlaps: writing to it in place raises"),
+            (alias.refused, "writing to it in place raises"),
+        )
+        if holds
+    ]
+    return f"{label(alias.output)} {kind} {alias.of}" + (f" ({'; '.join(notes)})" if notes else "")
+
+
+def per_input(values: Mapping[str, Value], nothing: str = "nothing") -> list[str]:
+    """Return the lines of a fact that is kept per requiring input, inputs that agree together."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for name, value in values.items():
+        together.setdefault(tuple(sentences(value, nothing)), []).append(label(name))
+    lines = []
+    for texts, names in together.items():
+        lines += [f"for {', '.join(names)}: {text}" for text in texts]
+    return lines

@@ -34,7 +34,7 @@ class Text:
 
 
 def apply(text: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
-    """Make as many of the fixes of these findings as do not overlap; the others have to wait for another round."""
+    """Make as many of the fixes of these findings as do not overlap; the others have to wait for the next call."""
     source = Text(text)
     taken: dict[tuple[int, int], str] = {}
     applied: list[Finding] = []
@@ -115,12 +115,9 @@ def _is_empty(stretch: tuple[int, int]) -> bool:
 
 
 def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
-    pieces: list[str] = []
-    at = 0
-    for (start, end), content in sorted(changes.items()):
-        pieces += [text[at:start], content]
-        at = end
-    return "".join([*pieces, text[at:]])
+    for (start, end), content in sorted(changes.items(), reverse=True):
+        text = text[:start] + content + text[end:]
+    return text
 
 
 def apart(text: str, fix: Fix) -> bool:

@@ -130,10 +130,11 @@ class Locator:
 
     def _new_import(self, package: str, place: cst.CSTNode) -> Edit:
         """Return an import on a row of its own before a statement, apart from what is no import."""
-        definition = isinstance(place, (cst.FunctionDef, cst.ClassDef))
-        first = next(iter(place.decorators), place) if isinstance(place, (cst.FunctionDef, cst.ClassDef)) else place
-        small = place.body[0] if isinstance(place, cst.SimpleStatementLine) else None
-        rows = 0 if isinstance(small, (cst.Import, cst.ImportFrom)) else 2 if definition else 1
+        first, rows = place, 1
+        if isinstance(place, (cst.FunctionDef, cst.ClassDef)):
+            first, rows = next(iter(place.decorators), place), 2
+        elif isinstance(place, cst.SimpleStatementLine) and isinstance(place.body[0], (cst.Import, cst.ImportFrom)):
+            rows = 0
         start = Position(self._places.whole(first).start.row, 1)
         return _insert(start, f"import {package}" + self._module.default_newline * (1 + rows))
 
@@ -154,14 +155,18 @@ class Locator:
 
     def _assigned(self, node: cst.CSTNode, name: str | None = None) -> tuple[cst.Assign, str]:
         """Return the statement that assigns a node to one name, and nothing else."""
-        statement = self._places.statement(node)
-        assign = None if statement is None else statement.body[0]
+        assign = self._small(node)
         if not isinstance(assign, cst.Assign) or assign.value is not node or len(assign.targets) != 1:
             raise _ImpossibleError
         target = assign.targets[0].target
         if not isinstance(target, cst.Name) or name not in (None, target.value):
             raise _ImpossibleError
         return assign, target.value
+
+    def _small(self, node: cst.CSTNode) -> cst.BaseSmallStatement | None:
+        """Return the first part of the statement around a node."""
+        statement = self._places.statement(node)
+        return None if statement is None else statement.body[0]
 
     def _written_in_place(self, node: cst.CSTNode, header: str) -> Iterator[Edit]:
         assign, name = self._assigned(node)
@@ -174,8 +179,7 @@ class Locator:
 
     def _read_through(self, change: Reading) -> Iterator[Edit]:
         """Yield each reading of what the statement assigns, inside of the value that it assigns."""
-        statement = self._places.statement(change.node)
-        assign = None if statement is None else statement.body[0]
+        assign = self._small(change.node)
         readings = readings_of(assign, change.node) if isinstance(assign, cst.Assign) else []
         if not readings:
             raise _ImpossibleError
@@ -184,8 +188,7 @@ class Locator:
 
     def _reduced(self, change: Reduced) -> Edit:
         """Return the expression through the method, or a statement before that does so with the name in it."""
-        after = self._places.after(change.node)
-        if change.name is None or not read_as_number(change.name, after):
+        if change.name is None or not read_as_number(change.name, self._places.after(change.node)):
             return self._changed(change.node, f"{operand(change.node)}.{change.method}()")
         line = self._alone(change.node)
         return _insert(line.start, f"{change.name} = {change.name}.{change.method}()" + self._new_line(line))
@@ -252,15 +255,9 @@ class Locator:
         return Edit(Span(Position(span.start.row, 1), Position(span.end.row + 1, 1)), "")
 
     def _removed_if_idle(self, node: cst.CSTNode, edit: Edit) -> Edit:
-        """`x = Variable(x)` would become `x = x`, which can go."""
-        statement = self._places.statement(node)
-        first = None if statement is None else statement.body[0]
-        if not isinstance(first, cst.Assign) or first.value is not node or len(first.targets) != 1:
-            return edit
-        target = first.targets[0].target
-        if not isinstance(target, cst.Name) or target.value != edit.content:
-            return edit
+        """Remove the statement instead where the edit makes `x = x` of it: of `x = Variable(x)`."""
         try:
+            self._assigned(node, edit.content)
             return self._removed(node)
         except _ImpossibleError:
             return edit

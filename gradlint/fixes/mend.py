@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
 
 from gradlint.domain.finding import Finding
 from gradlint.fixes.edits import Text, apply, moved
-from gradlint.outcome import Mended
+from gradlint.outcome import Checked, Mended
 from gradlint.source.parse import parse
 from gradlint.source.read import Unusable, split_lines
 
@@ -17,22 +16,10 @@ ROUNDS = 30
 """How often fixes may make room for others; fixes that undo each other end here, and are reported."""
 
 
-class HasFindings(Protocol):
-    """What a check of a text comes to."""
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What is left to say."""
-
-
-Result = TypeVar("Result", bound=HasFindings)
-
-
 def mend(
-    text: str, checked: Result, check: Callable[[str], Result], wanted: Callable[[Finding, str], bool]
-) -> tuple[Result, Mended]:
-    """Return the text with all wanted fixes, and what a check of it comes to; `wanted` is asked with the text as it
-    stands.
+    text: str, checked: Checked, check: Callable[[str], Checked], wanted: Callable[[Finding, str], bool]
+) -> tuple[Checked, Mended]:
+    """Return what a check of the text with all wanted fixes comes to, and the text; `wanted` gets it as it stands.
 
     `checked` is what a check of the text came to. A fix after which the text would not parse, or after which the
     same is found in the same place, is not made, and its rule makes no more of them here.
@@ -57,7 +44,7 @@ def mend(
 
 
 def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
-    """As many fixes at once as leave a text that parses.
+    """Make as many fixes at once as leave a text that parses.
 
     Two that are right alone may be wrong together, as where each takes one of the two statements of a block away;
     then they are made one by one.
@@ -73,8 +60,8 @@ def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
     return apply(text, kept)
 
 
-def _useless(before: str, after: str, applied: Sequence[Finding], checked: HasFindings) -> set[str]:
-    """Return the codes of the fixes behind which the same is found again, in the same place."""
+def _useless(before: str, after: str, applied: Sequence[Finding], checked: Checked) -> set[str]:
+    """Return the codes of the fixes after which the same is found again, in the same place."""
     text = Text(after)
     left = {(finding.claim, text.offset(finding.span.start)) for finding in checked.findings}
     return {

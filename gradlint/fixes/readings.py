@@ -36,14 +36,10 @@ class _Readings(cst.CSTVisitor):
         self.readings: list[cst.BaseExpression] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, (cst.Name, cst.Attribute)):
-            if cst.Module([]).code_for_node(node) in self.sources:
-                self.readings.append(node)
-                return False
-            if isinstance(node, cst.Attribute):
-                node.value.visit(self)
-                return False
-        if isinstance(node, cst.Arg):
+        if isinstance(node, (cst.Name, cst.Attribute)) and cst.Module([]).code_for_node(node) in self.sources:
+            self.readings.append(node)
+            return False
+        if isinstance(node, (cst.Attribute, cst.Arg)):
             node.value.visit(self)
             return False
         return not isinstance(node, cst.Lambda)
@@ -76,25 +72,23 @@ def needing(first: cst.BaseStatement, others: Sequence[cst.BaseStatement]) -> Se
     None where one of them trains, which needs a graph, where one defines something, and where the first is the end or
     hands its value to an object, which others read later. A flag of what is read later is no such value.
     """
-    found = _Names()
-    first.visit(found)
+    found = _names_of(first)
     if found.ends or found.handed_on:
         return None
     names, last = set(found.assigned), 0
     for index, statement in enumerate(others):
-        found = _Names()
-        statement.visit(found)
+        found = _names_of(statement)
         if not names.isdisjoint(found.read):
             names |= found.assigned
             last = index + 1
     needed = others[:last]
-    return None if any(_trains(statement) for statement in needed) else needed
+    return None if any(_names_of(statement).trains for statement in needed) else needed
 
 
-def _trains(statement: cst.BaseStatement) -> bool:
+def _names_of(statement: cst.BaseStatement) -> _Names:
     found = _Names()
     statement.visit(found)
-    return found.trains
+    return found
 
 
 class _Names(cst.CSTVisitor):
@@ -118,11 +112,8 @@ class _Names(cst.CSTVisitor):
             self.ends = True
         elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
             self.trains = True
-        elif isinstance(node, cst.Attribute):
-            self.trains = self.trains or node.attr.value in _TRAINING
-            node.value.visit(self)
-            return False
-        elif isinstance(node, cst.Arg):
+        elif isinstance(node, (cst.Attribute, cst.Arg)):
+            self.trains |= isinstance(node, cst.Attribute) and node.attr.value in _TRAINING
             node.value.visit(self)
             return False
         return True

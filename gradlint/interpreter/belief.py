@@ -15,7 +15,7 @@ from gradlint.domain.value import Args, Bound, External, Instance, Ref, Sequence
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.optim import is_optimizer_path
-from gradlint.interpreter.torch.parameters import held_by_optimizer, module_base, optimizer_state, parameters_of
+from gradlint.interpreter.torch.parameters import members_of, module_base, optimizer_state, parameters_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 MOST_NODES = 5_000
@@ -107,7 +107,7 @@ def _object(state: State, ref: Ref, record: Instance) -> Belief:
         facts = {"class": name, "parameters": len(found), "complete": not is_open, "mode": mode}
         return Belief("module", f"module {name}: {count}, {mode}{supposed}", facts)
     if path is not None and is_optimizer_path(path):
-        held = len(held_by_optimizer(state, ref))
+        held = len(members_of(state, ref))
         more = " or more" if optimizer_state(record).open is not False else ""
         return Belief("optimizer", f"optimizer {name} of {held}{more} parameters", {"class": name, "parameters": held})
     return Belief("object", f"object of {name}{', with attributes not known' if record.open else ''}", {"class": name})

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import is_
+from types import NoneType
 
 import libcst as cst
 
 from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, NoGradient, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, NoGradient, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
@@ -25,25 +26,40 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
     values = tuple(values)
     if type(node) is cst.Decorator and len(values) == 1:
         return values[0]
+    for receiver in machine.hooked_elsewhere:
+        invalidate_attributes(state, receiver)
+    values = tuple(value for value in values if _holds(state, value))
+    if not values:
+        return Unknown(syntax=node)
     machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
     if machine.frozen:
         thaw(machine, state, values)
-    for receiver in machine.hooked_elsewhere:
-        invalidate_attributes(state, receiver)
     for value in values:
-        if type(value) is NoGradient and called_name(node).startswith(
-            "assert"
-        ):  # As `self.assertIsNone(...)` of a test.
+        if type(value) is NoGradient and called_name(node).startswith("assert"):
+            # As `self.assertIsNone(...)` of a test.
             machine.announce(state, GradientTested(node, value.read, asserted=True))
         invalidate_attributes(state, value)
     given = origins(state, values)
+    if not given:
+        return Unknown(syntax=node)
     machine.announce(state, GraphsShared(node, given))
     edges = [Edge(origin, None) for origin in given]
     if any(edge.node.live for edge in edges):
         state.escape()
         return Unknown(None, Node("call", node, edges, tracked=None), None, node)
     return Unknown(syntax=node)
+
+
+_PLAIN = frozenset({int, float, bool, str, bytes, NoneType, External})
+"""Types of values that hold no others."""
+
+
+def _holds(state: State, value: Value) -> bool:
+    """Return whether something hangs on a value: a graph, or other values."""
+    if isinstance(value, Unknown):
+        return value.origin is not None or ("tensor", value) in state.facts
+    return type(value) not in _PLAIN
 
 
 def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:

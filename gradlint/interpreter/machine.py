@@ -242,7 +242,8 @@ class Machine(ABC):
         """Announce that the graphs of a path that is not followed any more may be backpropagated on it."""
         if self.program.may_backpropagate and self.search.left > 0:
             graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
-            self.announce(dropped, happening.GraphsShared(self.program.nowhere, graphs))
+            if graphs:
+                self.announce(dropped, happening.GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:

@@ -6,7 +6,7 @@ import builtins
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -130,20 +130,17 @@ class Program:
         self.admitted: dict[str, Loaded | None] = {}
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
-        self._externals: dict[str, External] = {}
 
     # Names.
 
-    def external(self, path: str) -> External:
+    @staticmethod
+    @cache
+    def external(path: str) -> External:
         """Return the imported thing at a path; other paths to the same thing give the same value."""
-        found = self._externals.get(path)
-        if found is None:
-            canonical = path
-            if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
-                for pattern, target in _CANONICAL:
-                    canonical = pattern.sub(target, canonical)
-            found = self._externals[path] = External(canonical)
-        return found
+        if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
+            for pattern, target in _CANONICAL:
+                path = pattern.sub(target, path)
+        return External(path)
 
     @cached_property
     def fragment(self) -> Fragment:

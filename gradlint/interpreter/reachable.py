@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Mapping as Mapped
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gradlint.domain import value as values
 from gradlint.domain.graph import Node
@@ -43,15 +43,18 @@ def contents(
     stack.reverse()
     while stack:
         value = stack.pop()
-        holder: object = value
+        holder: Any = value
         if type(value) is Ref:
             if value.id in seen or (skip is not None and skip(value)):
                 continue
             seen.add(value.id)
             holder = state.heap.get(value.id)
         yield value
-        if type(holder) in _HOLDING:
-            stack.extend(reversed(_parts(holder, attributes, calls)))
+        kind = type(holder)
+        parts = _IN_CONTAINER.get(kind) or (_IN_CALL.get(kind) if calls else None)
+        parts = attributes if kind is Instance else parts
+        if parts is not None:
+            stack.extend([*parts(holder)][::-1])
 
 
 def sequence_at(state: State, value: Value) -> Sequence | None:
@@ -73,34 +76,19 @@ def items_in(state: State, value: Value) -> Iterator[Value]:
     return islice(contents(state, (value,)), 1, None)
 
 
-_HOLDING = frozenset(
-    {tuple, Sequence, Mapping, Instance, values.Class, values.Bound, values.Partial, values.Context, values.Suspended}
-)
-
-
-def _parts(holder: object, attributes: Attributes | None, calls: bool) -> tuple[Value, ...]:
-    """Return what a container, an object or a call holds directly."""
-    match holder:
-        case Sequence():
-            return holder.items
-        case Mapping():
-            return (*holder.items.values(), holder.rest)
-        case Instance():
-            return () if attributes is None else tuple(attributes(holder))
-        case values.Bound():
-            return (holder.receiver,) if calls else ()
-        case values.Partial():
-            return (holder.function, *holder.args) if calls else ()
-        case values.Context():
-            return (holder.argument,) if calls else ()
-        case values.Class():
-            return tuple(holder.attrs.values()) if calls else ()
-        case values.Suspended(args=args):
-            return tuple(args.values()) if calls else ()
-        case tuple():
-            return holder
-        case _:
-            return ()
+_IN_CONTAINER: dict[type, Callable[[Any], Iterable[Value]]] = {
+    tuple: tuple,
+    Sequence: lambda holder: holder.items,
+    Mapping: lambda holder: (*holder.items.values(), holder.rest),
+}
+_IN_CALL: dict[type, Callable[[Any], Iterable[Value]]] = {
+    values.Bound: lambda holder: (holder.receiver,),
+    values.Partial: lambda holder: (holder.function, *holder.args),
+    values.Context: lambda holder: (holder.argument,),
+    values.Class: lambda holder: holder.attrs.values(),
+    values.Suspended: lambda holder: holder.args.values(),
+}
+"""What is held directly, by the type of the holder."""
 
 
 Root: TypeAlias = "Node | Unknown"
@@ -208,10 +196,11 @@ class Search:
         starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
         for value in contents(state, starts, lambda record: self._carriers_of(record, state.heap)):
             self.left -= 1
-            record = state.heap.get(value.id) if isinstance(value, Ref) else None
-            if isinstance(record, Tensor):
-                yield record.node
-            elif isinstance(value, Unknown) and value.origin is not None:
+            if type(value) is Ref:
+                record = state.heap.get(value.id)
+                if type(record) is Tensor:
+                    yield record.node
+            elif type(value) is Unknown and value.origin is not None:
                 yield value.origin
             if self.left <= 0:
                 break

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
-from gradlint.domain.finding import Assumed, Edit, Finding, Fix, Position, Related
+from gradlint.domain.finding import Assumed, Finding, Fix, Related, Span
 
 
 def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
@@ -23,8 +23,7 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "severity": finding.severity,
         "effect": finding.effect,
         "filename": finding.filename,
-        "location": _position(finding.span.start),
-        "end_location": _position(finding.span.end),
+        **_location(finding.span),
         "related": [_related(other, finding) for other in finding.related],
         "assumptions": assumptions(finding.assumptions),
         "url": url,
@@ -35,28 +34,18 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
 
 def assumptions(assumed: Iterable[Assumed]) -> list[dict[str, object]]:
     """Return what something rests on: what each assumption is drawn from, its text, and its place."""
-    return [{"kind": one.kind, "text": one.text, "location": _position(one.place.span.start)} for one in assumed]
+    return [{"kind": one.kind, "text": one.text, "location": asdict(one.place.span.start)} for one in assumed]
 
 
 def _related(related: Related, finding: Finding) -> dict[str, object]:
-    return {
-        "filename": related.filename or finding.filename,
-        "location": _position(related.span.start),
-        "message": related.message,
-    }
+    filename = related.filename or finding.filename
+    return {"filename": filename, "location": asdict(related.span.start), "message": related.message}
 
 
 def _fix(fix: Fix) -> dict[str, object]:
-    return {
-        "message": fix.message,
-        "applicability": "safe" if fix.safe else "unsafe",
-        "edits": [_edit(edit) for edit in fix.edits],
-    }
+    edits = [{"content": edit.content, **_location(edit.span)} for edit in fix.edits]
+    return {"message": fix.message, "applicability": "safe" if fix.safe else "unsafe", "edits": edits}
 
 
-def _edit(edit: Edit) -> dict[str, object]:
-    return {"content": edit.content, "location": _position(edit.span.start), "end_location": _position(edit.span.end)}
-
-
-def _position(position: Position) -> dict[str, int]:
-    return {"row": position.row, "column": position.column}
+def _location(span: Span) -> dict[str, object]:
+    return {"location": asdict(span.start), "end_location": asdict(span.end)}

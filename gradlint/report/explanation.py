@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 
-from gradlint.domain.finding import Assumed
+from gradlint.domain.finding import Assumed, Finding
 from gradlint.explain import Explanation, Note, Value
 from gradlint.report.as_json import assumptions
 
@@ -25,17 +25,14 @@ def as_json(explanation: Explanation) -> str:
         "assumptions": assumptions(explanation.assumptions),
         "not_followed": [asdict(note) for note in explanation.given_up],
         "detectors": {what: list(who) for what, who in explanation.looked},
-        "findings": [
-            {
-                "code": one.code,
-                "row": one.span.start.row,
-                "message": one.message,
-                "assumptions": assumptions(one.assumptions),
-            }
-            for one in explanation.findings
-        ],
+        "findings": [_finding(one) for one in explanation.findings],
     }
     return json.dumps(data, indent=2, default=str)
+
+
+def _finding(one: Finding) -> dict[str, object]:
+    row = one.span.start.row
+    return {"code": one.code, "row": row, "message": one.message, "assumptions": assumptions(one.assumptions)}
 
 
 def _lines(explanation: Explanation) -> Iterator[str]:

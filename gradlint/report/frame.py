@@ -67,13 +67,6 @@ def _shown(line: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: tabs as they are shown, East Asian wide characters double, accents nothing."""
-    return sum(_columns(char) for char in text)
-
-
-def _columns(char: str) -> int:
-    if char == "\t":
-        return TAB
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    """Return the columns on a terminal: tabs as they are shown, East Asian wide characters double, accents nothing."""
+    shown = [char for char in text.replace("\t", " " * TAB) if not unicodedata.combining(char)]
+    return len(shown) + sum(unicodedata.east_asian_width(char) in "WF" for char in shown)

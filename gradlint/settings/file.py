@@ -132,12 +132,11 @@ class _Table(Frozen):
         return pairs
 
     def _strings(self, value: object, key: str) -> tuple[str, ...]:
-        if not isinstance(value, list):
-            raise ConfigError(f"{self.path}: `{key}` must be a list of strings")
-        for item in value:
-            if not isinstance(item, str):
-                raise ConfigError(f"{self.path}: `{key}` must be a list of strings, and holds {item!r}")
-        return tuple(str(item) for item in value)
+        wrong = [item for item in value if not isinstance(item, str)] if isinstance(value, list) else []
+        if wrong or not isinstance(value, list):
+            holds = f", and holds {wrong[0]!r}" if wrong else ""
+            raise ConfigError(f"{self.path}: `{key}` must be a list of strings{holds}")
+        return tuple(value)
 
 
 def _closest(word: str, known: Sequence[str]) -> str:

@@ -7,23 +7,13 @@ wins, so that `--select GRD101 --ignore GRD1` leaves GRD101 on."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TypeAlias
 
+from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 
-
-class Named(Protocol):
-    """A rule, or a finding of it."""
-
-    @property
-    def code(self) -> str:
-        """The code, such as GRD101."""
-
-    @property
-    def name(self) -> str:
-        """The name, such as leaf-inplace."""
-
+Named: TypeAlias = Rule | Finding
 
 ALL = "ALL"
 READING = "invalid"

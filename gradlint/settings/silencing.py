@@ -58,18 +58,14 @@ class Silencing(Frozen):
             return False
         selected = {rule.code for rule in self.selected}
         meant = [rule for rule in self.known if rule.code.startswith(code)]
-        if any(rule.code not in selected for rule in meant if rule.default) or _is_off(meant, selected):
+        off = [rule for rule in meant if rule.code not in selected]
+        if any(rule.default for rule in off) or (meant and len(off) == len(meant)):
             return False
         return not any(
             finding.code.startswith(code)
             and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
             for finding in found
         )
-
-
-def _is_off(meant: Sequence[Rule], selected: set[str]) -> bool:
-    """Return whether a code speaks of rules that are off, all of them."""
-    return bool(meant) and not any(rule.code in selected for rule in meant)
 
 
 def _is_comment(text: str, comment: Listed) -> bool:
@@ -103,14 +99,14 @@ def _fix(comment: Listed, needless: list[str], text: str) -> Fix:
     left = [line[start:end] for code, start, end in comment.codes if code not in needless]
     first, last = comment.codes[0][1], comment.codes[-1][2]
     if left:
-        return _edit(comment.row, first, last, ", ".join(left), "remove the needless codes")
+        return _fixed(comment.row, first, last, ", ".join(left), "remove the needless codes")
     rest = line[last:].strip()
     if rest and not rest.startswith("#"):
         rest = f"# {rest}"
     start = comment.start if rest else len(line[: comment.start].rstrip())
-    return _edit(comment.row, start, len(line), rest, "remove the comment")
+    return _fixed(comment.row, start, len(line), rest, "remove the comment")
 
 
-def _edit(row: int, start: int, end: int, content: str, message: str) -> Fix:
+def _fixed(row: int, start: int, end: int, content: str, message: str) -> Fix:
     span = Span(Position(row, start + 1), Position(row, end + 1))
     return Fix(message, (Edit(span, content),), safe=True)

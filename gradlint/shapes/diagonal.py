@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradlint.domain.shape import Dim, Shape, Sym, axis, product
-from gradlint.shapes.arguments import given, tensor
-from gradlint.shapes.operand import Args, Operand, Result, as_operand
+from gradlint.shapes.arguments import tensor
+from gradlint.shapes.operand import Args, Operand, Result
 from gradlint.shapes.rule import rule, shaped
 
 
@@ -63,16 +63,16 @@ def _embedded(shape: tuple[Dim, ...], offset: object, one: object, other: object
     return tuple([side if i in (first, second) else next(rest) for i in range(len(shape) + 1)])
 
 
-@rule("constant_pad_nd", "pad")
-def _pad(args: Args) -> Result:
+@shaped("constant_pad_nd", "pad")
+def _pad(args: Args, shape: tuple[Dim, ...]) -> Shape:
     """Add pairs of paddings, for the last dimension first; negative ones crop."""
-    self, pads = as_operand(given(args, "input", "self")), args.get("pad")
-    if self.shape is None or not isinstance(pads, tuple | list) or len(pads) > 2 * len(self.shape):
-        return Operand(None, self.dtype)
-    dims = list(self.shape)
+    pads = args.get("pad")
+    if not isinstance(pads, tuple | list) or len(pads) > 2 * len(shape):
+        return None
+    dims = list(shape)
     for place in range(len(pads) // 2):
         dims[-1 - place] = _padded(dims[-1 - place], pads[2 * place], pads[2 * place + 1])
-    return Operand(tuple(dims), self.dtype)
+    return tuple(dims)
 
 
 def _padded(dim: Dim, before: object, after: object) -> Dim:

@@ -21,10 +21,8 @@ def _transform(length: Callable[[Dim], Dim]) -> ShapeRule:
     """Return a transform along one dimension, of which `n` may cut or pad the input."""
 
     def transform(args: Args, shape: tuple[Dim, ...]) -> Shape:
-        index = axis(args.get("dim", -1), len(shape))
-        if not shape or index is None:
-            return None
-        return replace(shape, index, _transformed(shape[index], args.get("n"), length))
+        index = axis(args.get("dim", -1), len(shape)) if shape else None
+        return index if index is None else replace(shape, index, _transformed(shape[index], args.get("n"), length))
 
     return transform
 
@@ -54,17 +52,14 @@ def _transform_many(last: Callable[[Dim], Dim], default: object) -> ShapeRule:
 
 
 def _many(shape: tuple[Dim, ...], wanted: object, dim: object, last: Callable[[Dim], Dim]) -> Shape:
-    if dim is None:
-        count = len(wanted) if isinstance(wanted, tuple | list) else len(shape)
-        if wanted is not None and not isinstance(wanted, tuple | list):
-            return None
-        indices: tuple[int, ...] | None = tuple(range(len(shape) - count, len(shape)))
-    else:
-        indices = axes(dim, len(shape))
+    if wanted is not None and not isinstance(wanted, tuple | list):
+        return None
+    count = len(shape) if wanted is None else len(wanted)
+    indices = tuple(range(len(shape) - count, len(shape))) if dim is None else axes(dim, len(shape))
     if not shape or not indices or min(indices) < 0:
         return None
     entries = (None,) * len(indices) if wanted is None else pair(wanted, len(indices))
-    if entries is None or isinstance(wanted, int):
+    if entries is None:
         return None
     dims = list(shape)
     for index, entry in zip(indices, entries, strict=True):
@@ -115,8 +110,7 @@ def _frames(args: Args, length: Dim, width: Dim) -> Dim:
     hop, center = args.get("hop_length"), flag(args, "center", True)
     if not isinstance(length, int) or not isinstance(width, int) or center is None:
         return Sym()
-    if hop is None:
-        hop = width // 4
+    hop = width // 4 if hop is None else hop
     if not isinstance(hop, int) or hop <= 0:
         return Sym()
     # Centred frames reach over both ends by half of their width.

@@ -13,7 +13,7 @@ from gradlint.shapes.rule import rule
 
 
 class Indexed(NamedTuple):
-    """What a subscript gives. `view` is None when it cannot be told."""
+    """What a subscript gives. `view` is None when that is not known."""
 
     shape: Shape
     view: bool | None

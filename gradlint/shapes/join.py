@@ -11,9 +11,10 @@ from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, 
 from gradlint.shapes.arguments import given, resized, size, tensor, tensors, unpacked
 from gradlint.shapes.operand import NOTHING, UNKNOWN, Args, Operand, Result, Several, as_operand, promoted
 from gradlint.shapes.rule import rule
+from gradlint.shapes.view import aligned_product
 
 MOST_PIECES: Final = 1024
-"""Beyond so many pieces only what holds for each of them is told, lest a large tensor make a huge tuple."""
+"""Beyond so many pieces only what holds for each of them is known, lest a large tensor make a huge tuple."""
 
 
 def _items(args: Args) -> tuple[tuple[Operand, ...] | None, Operand]:
@@ -131,10 +132,8 @@ def _atleast(args: Args, rank: int) -> Result:
     if isinstance(value, Operand):
         return Operand(raised(value.shape, rank), value.dtype)
     items = unpacked(value)
-    if items is None:
-        return NOTHING
-    if len(items) == 1 and isinstance(value, tuple) and isinstance(value[0], Operand):
-        # Either `*tensors` of one, which gives a tensor, or a tuple of one, which gives a tuple.
+    # A tuple of one is either `*tensors`, which gives a tensor, or a tuple of one, which gives a tuple.
+    if items is None or (len(items) == 1 and isinstance(value, tuple) and isinstance(value[0], Operand)):
         return NOTHING
     return Several(tuple([Operand(raised(item.shape, rank), item.dtype) for item in items]))
 
@@ -296,7 +295,4 @@ def _kron(args: Args) -> Result:
     dtype = promoted((one, other))
     if one.shape is None or other.shape is None:
         return Operand(None, dtype)
-    rank = max(len(one.shape), len(other.shape))
-    left = (1,) * (rank - len(one.shape)) + one.shape
-    right = (1,) * (rank - len(other.shape)) + other.shape
-    return Operand(tuple([product(both) for both in zip(left, right, strict=True)]), dtype)
+    return Operand(aligned_product(one.shape, other.shape), dtype)

@@ -144,9 +144,8 @@ def _decomposed(args: Args, cut: bool | None, fields: tuple[str, ...], *, transp
     right = _shaped(batch, width, columns) if transposed else _shaped(batch, columns, width)
     if flag(args, "compute_uv", True) is not True:
         left, right = None, None
-    return Several(
-        (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype)), fields=fields
-    )
+    parts = (Operand(left, self.dtype), Operand(_shaped(batch, least), real), Operand(right, self.dtype))
+    return Several(parts, fields=fields)
 
 
 def _decomposition(dtype: TypeChange, *, vectors: TypeChange) -> Rule:

@@ -160,10 +160,12 @@ def _adaptive_softmax(config: Config, inputs: Args) -> Result:
 def _states(config: Config, inputs: Args) -> tuple[Shape, Shape, Operand]:
     """Return the shapes of the output and of the last hidden state of a recurrent module, and its input."""
     self = tensor(inputs)
-    directions = _directions(config)
-    batch_first = flag(config, "batch_first", False)
-    width: Dim = size(config.get("hidden_size"))
-    out = _projected(width, config.get("proj_size", 0))
+    both, batch_first = flag(config, "bidirectional", False), flag(config, "batch_first", False)
+    directions: Dim = Sym() if both is None else 2 if both else 1
+    # A projection to zero is none at all; one that may be zero leaves the width unknown.
+    projection = size(config.get("proj_size", 0))
+    known = isinstance(projection, int) or projection.many
+    out = size(config.get("hidden_size")) if projection == 0 else projection if known else Sym()
     layers = product((size(config.get("num_layers", 1)), directions))
     if self.shape is None or len(self.shape) not in (2, 3):
         return None, None, self
@@ -172,22 +174,6 @@ def _states(config: Config, inputs: Args) -> tuple[Shape, Shape, Operand]:
         return output, (layers, out), self
     batch: Dim = Sym() if batch_first is None else self.shape[0 if batch_first else 1]
     return output, (layers, batch, out), self
-
-
-def _projected(width: Dim, projection: object) -> Dim:
-    """Return the width of the output; a projection to zero is none at all."""
-    if projection == 0:
-        return width
-    return projection if isinstance(projection, Sym) and projection.many else _number(projection)
-
-
-def _number(value: object) -> Dim:
-    return value if isinstance(value, int) else Sym()
-
-
-def _directions(config: Config) -> Dim:
-    both = flag(config, "bidirectional", False)
-    return Sym() if both is None else 2 if both else 1
 
 
 @module("RNN", "GRU")
@@ -213,14 +199,11 @@ def _lstm_cell(config: Config, inputs: Args) -> Result:
 @module("MultiheadAttention")
 def _multihead_attention(config: Config, inputs: Args) -> Result:
     query, key = tensor(inputs, "query"), tensor(inputs, "key")
-    weights = flag(inputs, "need_weights", True)
-    averaged = flag(inputs, "average_attn_weights", True)
-    first = flag(config, "batch_first", False)
-    heads = config.get("num_heads")
+    averaged, first = flag(inputs, "average_attn_weights", True), flag(config, "batch_first", False)
     lengthened = any(flag(config, name, False) is not False for name in ("add_bias_kv", "add_zero_attn"))
     attention = NOTHING
-    if weights and not lengthened:
-        attention = attention_weights(query, key, heads, averaged, batch_first=first)
+    if flag(inputs, "need_weights", True) and not lengthened:
+        attention = attention_weights(query, key, config.get("num_heads"), averaged, batch_first=first)
     return Several((Operand(query.shape, query.dtype), attention))
 
 

@@ -28,10 +28,8 @@ def _take_along_dim(args: Args) -> Result:
     self, indices = tensor(args), tensor(args, "indices")
     if args.get("dim") is None:
         return Operand((Sym() if indices.shape is None else product(indices.shape),), self.dtype)
-    if not self.shape or indices.shape is None or len(self.shape) != len(indices.shape):
-        return Operand(None, self.dtype)
-    place = axis(args["dim"], len(self.shape))
-    if place is None:
+    place = axis(args["dim"], len(self.shape or ()))
+    if not self.shape or indices.shape is None or len(self.shape) != len(indices.shape) or place is None:
         return Operand(None, self.dtype)
     shape = broadcast(replace(self.shape, place, 1), replace(indices.shape, place, 1))
     return Operand(None if shape is None else replace(shape, place, indices.shape[place]), self.dtype)

@@ -81,11 +81,9 @@ def _addr(args: Args) -> Result:
 
 @rule("outer")
 def _outer(args: Args) -> Result:
-    one, other = tensor(args), tensor(args, "vec2")
-    known = one.shape is not None and other.shape is not None
-    rows: Dim = one.shape[0] if one.shape else Sym()
-    columns: Dim = other.shape[0] if other.shape else Sym()
-    return Operand((rows, columns) if known else (Sym(), Sym()), promoted((one, other)))
+    vectors = tensor(args), tensor(args, "vec2")
+    known = all(one.shape is not None for one in vectors)
+    return Operand(tuple([one.shape[0] if known and one.shape else Sym() for one in vectors]), promoted(vectors))
 
 
 @rule("inner")
@@ -168,9 +166,7 @@ def _label(known: Dim | None, dim: Dim) -> Dim:
     """Return the one size of a label, though an operand in which it is one is broadcast."""
     if known is None or known == 1:
         return dim
-    if dim == 1 or known is dim:
-        return known
-    if isinstance(known, int):
+    if dim == 1 or known is dim or isinstance(known, int):
         return known
     if isinstance(dim, int) or at_least_two(dim):
         return dim
@@ -267,12 +263,11 @@ def _vecdot(args: Args) -> Result:
 def _multi_head_attention(args: Args) -> Result:
     """Return the shape of the query, which comes before batch, and weights only if they are asked for."""
     query, key = tensor(args, "query"), tensor(args, "key")
-    weights = flag(args, "need_weights", True)
     averaged = flag(args, "average_attn_weights", True)
     output = Operand(query.shape, query.dtype)
-    lengthened = [args.get(name) for name in ("bias_k", "bias_v", "static_k", "static_v")] != [None] * 4
-    if not weights or lengthened or flag(args, "add_zero_attn", False) is not False:
-        return Several((output, Operand()))
+    lengthened = any(args.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v"))
+    if not flag(args, "need_weights", True) or lengthened or flag(args, "add_zero_attn", False) is not False:
+        return Several((output, NOTHING))
     return Several((output, attention_weights(query, key, args.get("num_heads"), averaged, batch_first=False)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Dim, Shape, Sym, at_least_two, axis, product, quotient, replace, unknowns
@@ -40,7 +41,7 @@ def _view(args: Args) -> Result:
 
 
 def _bitcast(self: Operand, wanted: object) -> Operand:
-    """Return a view as another type keeps the shape but for the last size, which goes by the width."""
+    """Return a view as another type: it keeps the shape but for the last size, which goes by the width."""
     dtype = type_of(wanted)
     if dtype is not None and dtype == self.dtype:
         return self
@@ -109,10 +110,8 @@ def _swapped(shape: tuple[Dim, ...], one: object, other: object) -> Shape:
     first, second = axis(one, len(shape)), axis(other, len(shape))
     if first is None or second is None:
         return None
-    dims = list(shape)
-    if dims:
-        dims[first], dims[second] = dims[second], dims[first]
-    return tuple(dims)
+    order = {first: second, second: first}
+    return tuple([shape[order.get(index, index)] for index in range(len(shape))])
 
 
 shaped("t", "T", "t_copy", "H")(lambda args, shape: shape[::-1])
@@ -167,14 +166,8 @@ def _expanded(shape: Shape, entries: Sequence[object]) -> Shape:
     added = len(entries) - len(own)
     dims: list[Dim] = [size(entry) for entry in entries[:added]]
     for entry, dim in zip(entries[added:], own, strict=True):
-        if isinstance(entry, int) and entry == -1:
-            dims.append(dim)
-        elif isinstance(entry, int) or dim == 1:
-            dims.append(size(entry))
-        elif isinstance(dim, int) or dim.many:
-            dims.append(dim)
-        else:
-            dims.append(size(entry))
+        kept = entry == -1 if isinstance(entry, int) else dim != 1 and (isinstance(dim, int) or dim.many)
+        dims.append(dim if kept else size(entry))
     return tuple(dims)
 
 
@@ -182,12 +175,13 @@ def _expanded(shape: Shape, entries: Sequence[object]) -> Shape:
 def _repeat(args: Args, shape: tuple[Dim, ...]) -> Shape:
     """Return each size times its count; `tile` fills missing counts with one, and so may `repeat` never need to."""
     counts = sizes(given(args, "repeats", "dims"))
-    if counts is None:
-        return None
-    rank = max(len(shape), len(counts))
-    own = (1,) * (rank - len(shape)) + shape
-    counts = (1,) * (rank - len(counts)) + counts
-    return tuple([product(both) for both in zip(own, counts, strict=True)])
+    return None if counts is None else aligned_product(shape, counts)
+
+
+def aligned_product(one: tuple[Dim, ...], other: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Return the products of sizes, counted from the last; what is missing of the shorter one is 1."""
+    pairs = zip_longest(reversed(one), reversed(other), fillvalue=1)
+    return tuple([product(both) for both in pairs][::-1])
 
 
 @rule("repeat_interleave")
@@ -201,23 +195,18 @@ def _repeat_interleave(args: Args) -> Result:
     index = axis(args.get("dim") or 0, len(shape))
     if index is None:
         return Operand(None, self.dtype)
-    repeats = args.get("repeats")
+    repeats, length = args.get("repeats"), size(args.get("output_size"))
     if isinstance(repeats, int | Sym):
         length = product((shape[index] if shape else 1, repeats))
-    else:
-        length = size(args.get("output_size"))
     return Operand(replace(shape, index, length), self.dtype)
 
 
-@rule("rot90")
-def _rot90(args: Args) -> Result:
-    self = tensor(args)
-    quarters, dims = args.get("k", 1), given(args, "dims", default=(0, 1))
-    if self.shape is None or not isinstance(quarters, int) or not isinstance(dims, tuple | list):
-        return Operand(None, self.dtype)
-    if quarters % 2 == 0:
-        return self
-    return Operand(_swapped(self.shape, *dims) if len(dims) == 2 else None, self.dtype)
+@shaped("rot90")
+def _rot90(args: Args, shape: tuple[Dim, ...]) -> Shape:
+    quarters, dims = args.get("k", 1), args.get("dims", (0, 1))
+    if not isinstance(quarters, int) or not isinstance(dims, tuple | list):
+        return None
+    return shape if quarters % 2 == 0 else _swapped(shape, *dims) if len(dims) == 2 else None
 
 
 @shaped("narrow", "narrow_copy")
@@ -256,6 +245,6 @@ def _as_strided(args: Args) -> Result:
 
 @rule("sum_to_size")
 def _sum_to_size(args: Args) -> Result:
-    """Return a tensor that has the size already may be returned as it is, without the type of a sum."""
+    """Return the size asked for. A tensor that has it already may be returned as it is, without the type of a sum."""
     self = tensor(args)
     return Operand(sizes(args.get("size")), self.dtype if dtypes.to_sum(self.dtype) == self.dtype else None)

@@ -10,7 +10,7 @@ from gradlint.check import check_source
 from gradlint.confirm.prepare.candidates import Sketch
 from gradlint.confirm.prepare.script import render
 from gradlint.confirm.prepare.sketch import sketch
-from gradlint.confirm.prove import Prover, hurried
+from gradlint.confirm.prove import Prover, limit_iterations
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.search import attempts, filled
 
@@ -93,7 +93,7 @@ def test_whatever_is_unknown_can_be_made_up() -> None:
     assert "made_up" not in filled(script, tried.values).text
 
 
-def test_loops_that_train_get_fewer_turns() -> None:
+def test_loops_that_train_get_fewer_iterations() -> None:
     """Also those around a call that trains; the others stay."""
     text = """\
 import torch
@@ -109,7 +109,7 @@ total = sum(number for number in range(10))
 for number in range(10):
     total += number
 """
-    fewer = hurried(made(text))
+    fewer = limit_iterations(made(text))
     assert fewer is not None
     lines = [line.text.strip() for line in render(fewer.body).lines if "for " in line.text]
     assert lines == [
@@ -118,10 +118,10 @@ for number in range(10):
         "total = sum((number for number in range(10)))",
         "for number in range(10):",
     ]
-    assert hurried(made("total = 0\nfor number in range(10):\n    total += number\n")) is None
+    assert limit_iterations(made("total = 0\nfor number in range(10):\n    total += number\n")) is None
 
 
-def test_what_takes_too_long_is_shown_with_fewer_turns(prover: Prover) -> None:
+def test_what_takes_too_long_is_shown_with_fewer_iterations(prover: Prover) -> None:
     """The loop would take a day."""
     text = """\
 import torch

@@ -85,10 +85,10 @@ def test_without_a_line_the_whole_file_is_explained(program: Path, capsys: pytes
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ("{}:11:1:1", "cannot be read"),
+        ("{}:11:1:1", "no such file or directory"),
         ("{}:99", "has 11 lines, and no line 99"),
         ("{}:0", "no line 0"),
-        ("{}.missing:3", "cannot be read"),
+        ("{}.missing:3", "no such file or directory"),
     ],
 )
 def test_a_place_that_is_none_is_one_clear_line(

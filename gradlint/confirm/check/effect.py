@@ -12,24 +12,17 @@ from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instru
 from gradlint.confirm.prepare.script import Script, spaced
 from gradlint.confirm.run.protocol import Probed, Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing
-from gradlint.confirm.run.shrink import shrunk
+from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing, shrunk
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 MADE_UP = "with made-up values"
-"""How the reason begins why nothing is confirmed where a run came by the place and did not show the effect."""
+"""How the reason begins why nothing is confirmed where a run reached the place and did not show the effect."""
 
 _NOTHING = "no run had anything to measure"
 _NO_PLACE = "what would have to be watched has no place of its own in the program"
 
 _LAST_SECONDS = 4.0
-
-
-def _names_in(made: Sketch) -> set[str]:
-    """Return the names of variables that a program has, wherever: those of its measure must be others."""
-    nodes = (node for part in made.body for node in ast.walk(part))
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
 
 
 class Silence(Inquiry):
@@ -42,6 +35,7 @@ class Silence(Inquiry):
         super().__init__(sandbox, end, shrink)
         self._most = most
         self._finding = finding
+        self._rows = range(finding.span.start.row, finding.span.end.row + 1)
         self._measure = measure
         self._way = 0
 
@@ -52,16 +46,16 @@ class Silence(Inquiry):
 
     def confirm(self, made: Sketch) -> Confirmation:
         """Return the verdict on the finding in the program of a sketch."""
-        finding, measure = self._finding, self._measure.beside(_names_in(made))
-        self._measure = measure
-        row, rows = finding.span.start.row, range(finding.span.start.row, finding.span.end.row + 1)
-        losses = f"def {LOSS}(" in measure.variants[0].before
+        nodes = (node for part in made.body for node in ast.walk(part))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
+        self._measure = measure = self._measure.beside(names)
+        row, text = self._rows[0], measure.variants[0].before
         program, found = instrumented(
             made,
-            measure.places(finding),
-            losses=losses,
-            asked=f"{ASKED} = " in measure.variants[0].before,
-            loss_rows=rows if measure.own_losses else None,
+            measure.places(self._finding),
+            losses=f"def {LOSS}(" in text,
+            asked=f"{ASKED} = " in text,
+            loss_rows=self._rows if measure.own_losses else None,
             loop_row=row if measure.iterated else None,
         )
         if (measure.watches or measure.iterated) and not found:
@@ -78,11 +72,11 @@ class Silence(Inquiry):
 
     def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
         passed = 0
-        for tried in attempts(way.script, way.holes, self._first_run, self._most):
+        for tried in attempts(way.script, way.holes, self._run, self._most):
             script, ran = tried.script, tried.ran
             shown = self._is_shown(script, ran)
             if shown and ran.outcome == "raised":
-                script, shown = self._behind(script, ran)
+                script, shown = self._passed(script, ran)
             if shown:
                 self.found = Found(self._way, tried.values)
                 return self._confirmed(script)
@@ -98,12 +92,12 @@ class Silence(Inquiry):
                 break
         return None
 
-    def _behind(self, script: Script, ran: Ran) -> tuple[Script, bool]:
+    def _passed(self, script: Script, ran: Ran) -> tuple[Script, bool]:
         """Run the program on after an error that followed the effect; return also whether it shows the effect."""
         for _ in range(GUARDS):
             if (again := passing(script, ran)) is None:
                 break
-            script, ran = again, self._run(again, self._measure.variants[0])
+            script, ran = again, self._run(again)
             if ran.outcome != "raised":
                 break
         return script, ran.outcome == "finished" and self._is_shown(script, ran) is True
@@ -136,14 +130,11 @@ class Silence(Inquiry):
         # Values made for the purpose may be the wrong ones to see a difference with.
         return False if measured and self._measure.proof == "" else None
 
-    def _first_run(self, script: Script) -> Ran:
-        return self._run(script, self._measure.variants[0])
-
-    def _run(self, script: Script, variant: Variant) -> Ran:
-        """Return a run with the lines counted as in the script."""
+    def _run(self, script: Script, variant: Variant | None = None) -> Ran:
+        """Return a run, of the first variant unless another is given, with the lines counted as in the script."""
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
-        text = variant.around(script.text)
+        text = (variant or self._measure.variants[0]).around(script.text)
         ran = self._sandbox.run(text, probes, seconds=self._seconds())
         shift = text.count("\n") - script.text.count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
@@ -152,18 +143,17 @@ class Silence(Inquiry):
     def _confirmed(self, script: Script) -> Confirmation:
         if self._shrink:
             self._end = self._sandbox.clock() + self._shrink
-            span = self._finding.span
-            script = shrunk(script, self._still, range(span.start.row, span.end.row + 1), self._is_late)
+            script = shrunk(script, self._still, self._rows, self._is_late)
         return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
 
     def _still(self, smaller: Script) -> bool:
-        ran = self._run(smaller, self._measure.variants[0])
+        ran = self._run(smaller)
         return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
 
     def _repro(self, script: Script) -> str:
         """Return the program with the first instruments with which it fails by itself."""
-        shown = self._measure.shown or self._measure.variants[:1]
-        candidates = [self._shown(script, variant) for variant in shown]
+        variants = self._measure.shown or self._measure.variants[:1]
+        candidates = [self._shown(script, variant) for variant in variants]
         return next((text for text in candidates if self._fails(text)), candidates[0])
 
     def _fails(self, repro: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from gradlint.confirm.check.effect import MADE_UP
 from gradlint.confirm.check.evidence import doubt, slips_of
@@ -11,8 +10,7 @@ from gradlint.confirm.prepare.entry import Way
 from gradlint.confirm.prepare.script import Script, spaced, with_marks
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import ENOUGH, GUARDS, Found, Inquiry, attempts, passing
-from gradlint.confirm.run.shrink import shrunk
+from gradlint.confirm.run.search import ENOUGH, GUARDS, Found, Inquiry, attempts, passing, shrunk
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
@@ -65,7 +63,7 @@ class Raising(Inquiry):
                     break
                 if (again := passing(script, ran)) is None:
                     break
-                # What runs behind an error of the program's own is no longer the program.
+                # What runs after an error of the program's own is no longer the program.
                 script, ran, exact = again, self._run(again), False
             self._note(script, ran, exact=exact)
             if self._is_late() or self._passed >= ENOUGH:
@@ -80,9 +78,7 @@ class Raising(Inquiry):
         """Return the verdict if no run is a proof."""
         if self.is_refuted(dropped) and self._claim.raises:
             return Confirmation("refuted", "it ran through, and torch raised nothing")
-        if self._passed:
-            return Confirmation("unconfirmed", RAN_THROUGH)
-        return Confirmation("unconfirmed", self._why)
+        return Confirmation("unconfirmed", RAN_THROUGH if self._passed else self._why)
 
     def _shows(self, script: Script, ran: Ran) -> bool:
         return self._says(ran) and (self._is_here(script, ran) or self._surfaces(script, ran))
@@ -92,23 +88,19 @@ class Raising(Inquiry):
         return doubt(ran, self._claim.pattern) is None
 
     def _is_here(self, script: Script, ran: Ran) -> bool:
-        """Return whether an error came by a place of the finding."""
-        return any(self._meets(script, number, self._claim.rows) for number in ran.lines)
+        """Return whether an error passed a place of the finding."""
+        ranges = (script.origin(number) for number in ran.lines)
+        return any(first > 0 and any(first <= row <= last for row in self._claim.rows) for first, last in ranges)
 
     def _surfaces(self, script: Script, ran: Ran) -> bool:
         """Return whether an error of what the finding points at comes up where the engine of autograd runs."""
-        if ran.line is None or not _WALKS.search(script.lines[ran.line - 1].text):
-            return False
         own = script.numbers_of(self._claim.own)
-        return bool(own) and not any(_WALKS.search(script.lines[number - 1].text) for number in own)
+        walking = [_WALKS.search(script.lines[number - 1].text) is not None for number in (ran.line or 0, *own)]
+        return ran.line is not None and bool(own) and walking[0] and not any(walking[1:])
 
     def _knows(self, ran: Ran) -> bool:
         """Return whether an error is one of those that gradlint finds: one of another finding, that is not made up."""
         return ran.outcome == "raised" and self._errors.search(ran.message or "") is not None
-
-    def _meets(self, script: Script, number: int, rows: Iterable[int]) -> bool:
-        first, last = script.origin(number)
-        return first > 0 and any(first <= row <= last for row in rows)
 
     def _confirmed(self, script: Script, ran: Ran) -> Confirmation:
         small, final = script, ran

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from gradlint.confirm.effects import functions, kept, missing, modules, training, wrong
+from gradlint.confirm.effects import kept, missing, modules, training, wrong
 from gradlint.confirm.effects.measure import Measure
 from gradlint.confirm.run.protocol import Ran
 from gradlint.domain.finding import Finding
@@ -16,19 +16,17 @@ NOTHING_TO_RUN = {
 }
 """By the effect."""
 
-_LOCAL = frozenset(
-    (
-        *("removed-api", "misspelt-name", "dtype-mismatch", "inplace-broadcast", "gradient-shape", "loss-broadcast"),
-        *("integer-requires-grad", "backward-nonscalar", "activation-loss-mismatch", "closure-missing"),
-    )
-)
+_LOCAL = {
+    *("removed-api", "misspelt-name", "dtype-mismatch", "inplace-broadcast", "gradient-shape", "loss-broadcast"),
+    *("integer-requires-grad", "backward-nonscalar", "activation-loss-mismatch", "closure-missing"),
+}
 _COMMENTS = {"unused-suppression": "a comment is nothing that runs"}
 _NAMES = frozenset({"MisspeltName", "RemovedName", "RemovedArgument", "FunctionWithoutApply"})
 """Faults of a `name` that is not there."""
 
 
 def obstacle(name: str, effect: str) -> str | None:
-    """Why no run can show what the findings of a rule say; None where one can."""
+    """Return why no run can show what the findings of a rule say; None where one can."""
     return _COMMENTS.get(name) or NOTHING_TO_RUN.get(effect)
 
 
@@ -143,7 +141,7 @@ def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
     return found
 
 
-MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, modules, functions))
+MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, modules))
 """By the name of the rule whose findings claim the effect."""
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from gradlint.confirm.prepare.syntax import Stretch, positional, root_of
+from gradlint.confirm.prepare.syntax import Stretch, place_of, positional, root_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import STEEP
 
@@ -79,7 +79,7 @@ class Watcher(ast.NodeTransformer):
         return node
 
     def _roles(self, node: ast.AST) -> list[Role]:
-        stretch = _stretch(node)
+        stretch = place_of(node)
         return [place.role for place in self._places if stretch and _is_at(place.stretch, stretch, node)]
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
@@ -147,12 +147,6 @@ def _is_at(place: Stretch, stretch: Stretch, node: ast.AST) -> bool:
 def call(name: str, *arguments: ast.expr | None) -> ast.Call:
     """Return a call of an instrument."""
     return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
-
-
-def _stretch(node: ast.AST) -> Stretch | None:
-    if not isinstance(node, (ast.expr, ast.stmt)) or not hasattr(node, "lineno"):
-        return None
-    return node.lineno, node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
 
 
 def _arguments(node: ast.expr, most: int) -> int:

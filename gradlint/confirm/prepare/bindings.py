@@ -1,15 +1,17 @@
-"""Which names of a program are bound where, and which are bound nowhere that may be run."""
+"""Which names of a program are bound where, and made-up values in the place of what is not known, or may not run."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
+from typing import Protocol, cast
 
 from gradlint.confirm.gate import admit
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.prepare.kinds import Parents
+from gradlint.facts import load
 
 Scope = ast.AST | None
 """A module, function, or class; None for a name that nothing binds."""
@@ -84,3 +86,102 @@ def bound_by(node: ast.AST) -> Iterator[str]:
 def bound_name(alias: ast.alias) -> str:
     """Return the name that an import binds."""
     return alias.asname or alias.name.partition(".")[0]
+
+
+class Unknowns(Protocol):
+    """Who knows what is not known, and makes up values for it."""
+
+    def is_unknown(self, names: Names, node: ast.Name) -> bool:
+        """Return whether nothing is known of what a name holds."""
+
+    def made_up(self, node: ast.expr, names: Names) -> ast.expr:
+        """Return what stands for an expression that is not known."""
+
+
+class Replacer(ast.NodeTransformer):
+    """Puts made-up values where the longest chain of attributes, calls, and indices starts at something unknown."""
+
+    def __init__(self, unknowns: Unknowns, names: Names, bad: Collection[ast.AST]) -> None:
+        self._unknowns = unknowns
+        self._names = names
+        self._bad = bad
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Visit chains from outside in."""
+        if isinstance(node, (ast.Attribute, ast.Call, ast.Subscript, ast.Name)) and self._is_bad(node):
+            stays = isinstance(node, ast.Name) and self._names.binder(node, node.id) is not None
+            if stays or isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+                return node
+            return self._unknowns.made_up(node, self._names)
+        visited = super().visit(node)
+        return cast(ast.AST, visited)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Remove a write to an attribute of something unknown."""
+        if any(self._is_bad(target) for target in node.targets if not isinstance(target, ast.Name)):
+            return None
+        return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt] | None:
+        """Remove a call of something unknown for its effect; keep what its arguments do."""
+        if not self._is_bad(node.value):
+            return self.generic_visit(node)
+        inner = node.value
+        arguments = [*inner.args, *(word.value for word in inner.keywords)] if isinstance(inner, ast.Call) else []
+        kept = [argument for argument in arguments if any(isinstance(part, ast.Call) for part in ast.walk(argument))]
+        statements = [ast.copy_location(ast.Expr(argument), node) for argument in kept]
+        return [cast(ast.stmt, self.generic_visit(statement)) for statement in statements]
+
+    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+        """Remove an unknown context, and keep its body."""
+        known = [item for item in node.items if not self._is_bad(item.context_expr)]
+        if known:
+            node.items = known
+            return self.generic_visit(node)
+        block = ast.Module(node.body, [])
+        self.generic_visit(block)
+        return block.body
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Remove decorators that are not known."""
+        node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Replace an unknown base: by a module where the class computes, else by nothing."""
+        node.decorator_list = [one for one in node.decorator_list if not self._is_bad(one)]
+        known = [base for base in node.bases if not self._is_bad(base)]
+        if len(known) < len(node.bases) and not known and _computes(node):
+            known = [ast.parse("torch.nn.Module", mode="eval").body]
+        node.bases, node.keywords = known, []
+        return self.generic_visit(node)
+
+    def _is_bad(self, node: ast.AST) -> bool:
+        """Return whether a chain starts at something unknown, or has a refused part that is all of its beginning."""
+        while True:
+            if node in self._bad and not isinstance(node, ast.stmt):
+                return True
+            if isinstance(node, ast.Call):
+                node = node.func
+            elif isinstance(node, (ast.Attribute, ast.Subscript)):
+                node = node.value
+            else:
+                break
+        return isinstance(node, ast.Name) and self._unknowns.is_unknown(self._names, node)
+
+
+def _computes(node: ast.ClassDef) -> bool:
+    """Return whether a class has what modules have: a forward, or parts that are modules."""
+    return any(
+        (isinstance(part, ast.FunctionDef) and part.name in ("forward", "training_step"))
+        or (isinstance(part, ast.Attribute) and (part.attr == "parameters" or f"nn.{part.attr}" in load()))
+        for part in ast.walk(node)
+    )
+
+
+def fill_empty(tree: ast.AST) -> None:
+    """Put `pass` into each block that lost all of its statements."""
+    blocks = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.With, ast.Try, ast.ExceptHandler)
+    for node in ast.walk(tree):
+        if isinstance(node, blocks):
+            node.body = node.body or [ast.Pass()]

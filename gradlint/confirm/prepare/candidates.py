@@ -50,12 +50,12 @@ class Sketch:
         self._head += len(kept)
 
     def needs(self, kept: ast.stmt) -> None:
-        """An import that what is made up needs."""
+        """Add an import that what is made up needs."""
         if ast.unparse(kept) not in {ast.unparse(one) for one in self.body[: self._head]}:
             self._new.insert(0, kept)
 
     def variable(self, name: str, hole: Hole) -> None:
-        """A variable of the module that holds a made-up value."""
+        """Add a variable of the module that holds a made-up value."""
         self._new.append(statement(f"{name} = {hole.name}"))
 
     def settle(self) -> None:

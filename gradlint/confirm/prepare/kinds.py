@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
 
 from gradlint.facts.table import load
 from gradlint.facts.traits import FACTORIES, FROM_SIZES
@@ -30,24 +31,54 @@ INSTANCE = "instance"
 """Kind of what has methods that a class of the program defines."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+_Votes: TypeAlias = "Iterable[tuple[str, int]]"
 
 
-_MODULE = _words(
-    "parameters named_parameters modules children state_dict load_state_dict train eval forward apply buffers"
+def _table(votes: Mapping[str, _Votes]) -> Mapping[str, _Votes]:
+    """Return the votes of each word."""
+    return {word: found for words, found in votes.items() for word in words.split()}
+
+
+_ATTRIBUTES = _table(
+    {
+        "parameters named_parameters modules children state_dict load_state_dict train eval forward": [("module", 4)],
+        "apply buffers": [("module", 4)],
+        "step param_groups": [("optimizer", 4)],
+        "zero_grad": [("optimizer", 2), ("module", 2)],
+        "append extend insert popleft appendleft": [("list", 4)],
+        "weight bias": [("tensor", 1), ("module", 2)],
+        "to cuda cpu device": [("tensor", 1), ("module", 1)],
+    }
 )
-_OPTIMIZER = _words("step param_groups")
-_LIST = _words("append extend insert popleft appendleft")
-_DICT = _words("items keys values get update setdefault")
-_STR = _words("startswith endswith lower upper strip format join replace")
-_TENSOR = _words("shape grad grad_fn requires_grad data dtype is_leaf T mT H ndim _version is_cuda real imag")
-_METHOD = _words("backward item detach numpy tolist requires_grad_ retain_grad register_hook size dim numel")
+_CALLED = _table(
+    {
+        "items keys values get update setdefault": [("dict", 4)],
+        "startswith endswith lower upper strip format join replace": [("str", 2)],
+        "backward item detach numpy tolist requires_grad_ retain_grad register_hook size dim numel": [("tensor", 4)],
+    }
+)
+_READ = _table(
+    {"shape grad grad_fn requires_grad data dtype is_leaf T mT H ndim _version is_cuda real imag": [("tensor", 4)]}
+)
+_KEYWORDS = _table(
+    {
+        "device": [("device", 5)],
+        "dim axis": [("int", 3)],
+        "retain_graph create_graph requires_grad inplace keepdim training": [("bool", 4)],
+        "dataset": [("dataset", 5)],
+        "dtype": [("dtype", 5)],
+        "sampler batch_sampler collate_fn generator worker_init_fn": [("none", 6)],
+    }
+)
+_ARGUMENTS = _table(
+    {"range": [("int", 5)], "int float": [("float", 1)], "len": [("list", 1)], "str print isinstance": []}
+    | {"zip": [("list", 1), ("tensor", 1)]}
+)
 _SIZES = FROM_SIZES | FACTORIES | {"randint", "randperm"}
 
 
 def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str, ...]:
-    """Return the kinds that the uses of an expression speak for, the most spoken for first."""
+    """Return the kinds for which the uses of an expression speak, the likeliest first."""
     uses = (
         node
         for node in scope
@@ -59,9 +90,8 @@ def kinds_of(text: str, scope: Iterable[ast.AST], parents: Parents) -> tuple[str
 def kinds_at(places: Iterable[ast.expr], parents: Parents) -> tuple[str, ...]:
     """Return the kinds that some places speak for."""
     votes: Counter[str] = Counter()
-    for node in places:
-        for kind, weight in _votes(node, parents):
-            votes[kind] += weight
+    for kind, weight in (vote for node in places for vote in _votes(node, parents)):
+        votes[kind] += weight
     return tuple(kind for kind, _ in votes.most_common())
 
 
@@ -69,9 +99,6 @@ def _is(node: ast.expr, text: str) -> bool:
     if isinstance(node, ast.Name):
         return node.id == text
     return isinstance(node, ast.Attribute) and text.endswith(f".{node.attr}") and ast.unparse(node) == text
-
-
-_Votes = Iterable[tuple[str, int]]
 
 
 def _votes(node: ast.expr, parents: Parents) -> _Votes:
@@ -83,7 +110,8 @@ def _votes(node: ast.expr, parents: Parents) -> _Votes:
         case ast.Call():
             return _call(node, parent, parents)
         case ast.keyword():
-            return _keyword(parent.arg or "")
+            name = parent.arg or ""
+            return [("float", 4)] if guesses.is_number(name) else _KEYWORDS.get(name, [("int", 1), ("float", 1)])
         case ast.For() | ast.comprehension():
             return _iterated(parent) if parent.iter is node else []
         case ast.Assign(targets=[ast.Tuple(elts) | ast.List(elts), *_]) if parent.value is node:
@@ -99,22 +127,9 @@ def _votes(node: ast.expr, parents: Parents) -> _Votes:
 
 def _attribute(parent: ast.Attribute, parents: Parents) -> _Votes:
     name, called = parent.attr, isinstance(parents.get(parent), ast.Call)
-    if name in _MODULE:
-        return [("module", 4)]
-    if name in _OPTIMIZER:
-        return [("optimizer", 4)]
-    if name == "zero_grad":
-        return [("optimizer", 2), ("module", 2)]
-    if name in _LIST:
-        return [("list", 4)]
-    if name in _DICT and called:
-        return [("dict", 4)]
-    if name in _STR and called:
-        return [("str", 2)]
-    if name in ("to", "cuda", "cpu", "weight", "bias", "device"):
-        return [("tensor", 1), ("module", 2 if name in ("weight", "bias") else 1)]
-    if name in (_METHOD if called else _TENSOR):
-        return [("tensor", 4)]
+    found = _ATTRIBUTES.get(name) or (_CALLED if called else _READ).get(name)
+    if found is not None:
+        return found
     if called and load().find(f"Tensor.{name}") is not None:
         return [("tensor", 3)]
     if called and name in parents.methods:
@@ -127,16 +142,12 @@ def _call(node: ast.expr, parent: ast.Call, parents: Parents) -> _Votes:
         return _called(node, parent, parents.get(parent))
     function = ast.unparse(parent.func)
     head, _, name = function.rpartition(".")
-    if name == "range":
-        return [("int", 5)]
+    if name in _ARGUMENTS:
+        return _ARGUMENTS[name]
     if name == "DataLoader" and parent.args[:1] == [node]:
         return [("dataset", 6)]
-    if name in ("int", "float", "len", "str", "print", "isinstance"):
-        return [("float", 1)] if name in ("int", "float") else [("list", 1)] if name == "len" else []
     if name == "enumerate":
         return _iterated(parents.get(parent), second=True)
-    if name == "zip":
-        return [("list", 1), ("tensor", 1)]
     if "optim" in head and name[:1].isupper():
         return [("parameters", 3)]
     if name in _SIZES or (name[:1].isupper() and head.rpartition(".")[2] in ("nn", "N")):
@@ -158,24 +169,6 @@ def _called(node: ast.expr, parent: ast.Call, above: ast.AST | None) -> _Votes:
     if len(parent.args) == 2:
         return [("criterion", 2), ("function", 2), ("module", 1)]
     return [("module", 3), ("function", 1)]
-
-
-def _keyword(name: str) -> _Votes:
-    if guesses.is_number(name):
-        return [("float", 4)]
-    if name == "device":
-        return [("device", 5)]
-    if name in ("dim", "axis"):
-        return [("int", 3)]
-    if name in ("retain_graph", "create_graph", "requires_grad", "inplace", "keepdim", "training"):
-        return [("bool", 4)]
-    if name == "dataset":
-        return [("dataset", 5)]
-    if name == "dtype":
-        return [("dtype", 5)]
-    if name in ("sampler", "batch_sampler", "collate_fn", "generator", "worker_init_fn"):
-        return [("none", 6)]
-    return [("int", 1), ("float", 1)]
 
 
 def _iterated(parent: ast.AST | None, *, second: bool = False) -> _Votes:

@@ -1,4 +1,4 @@
-"""Values made up for what is not known: their kinds, what to try in turn, and how torch's errors correct them."""
+"""Values made up for what is not known: their kinds, what to try one by one, and how torch's errors correct them."""
 
 from __future__ import annotations
 
@@ -97,18 +97,14 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "dtype": ("torch.float32",),
 }
 
+_CLASSES, _IMAGES = MadeTensor((_ROWS,), integer=True), MadeTensor((_ROWS, _COLUMNS, 8, 8))
 _TENSORS = (
     *(MadeTensor(), MadeTensor((_COLUMNS,)), MadeTensor(()), MadeTensor(grad=True), MadeTensor((_COLUMNS, _COLUMNS))),
-    *(MadeTensor((_ROWS, _COLUMNS, 8, 8)), MadeTensor((_ROWS, _COLUMNS, 5)), MadeTensor((_ROWS,), integer=True)),
+    *(_IMAGES, MadeTensor((_ROWS, _COLUMNS, 5)), _CLASSES),
     *(MadeTensor((), grad=True), MadeTensor((_ROWS, _COLUMNS), integer=True)),
 )
 
-
-_CLASSES = MadeTensor((_ROWS,), integer=True)
-_BATCHES = (
-    *(MadeBatches(), MadeBatches(second=_CLASSES), MadeBatches(second=None)),
-    MadeBatches(MadeTensor((_ROWS, _COLUMNS, 8, 8)), _CLASSES),
-)
+_BATCHES = (MadeBatches(), MadeBatches(second=_CLASSES), MadeBatches(second=None), MadeBatches(_IMAGES, _CLASSES))
 
 _MODULES = (
     *("torch.nn.Conv2d(3, 3, 3, padding=1)", "torch.nn.Identity()"),
@@ -119,10 +115,8 @@ _MODULES = (
 
 def made_of(kind: str) -> tuple[Made, ...]:
     """Return what to try for a kind, the likeliest first."""
-    if kind == "tensor":
-        return _TENSORS
-    if kind == "target":
-        return (MadeTensor((_ROWS,), integer=True), *_TENSORS)
+    if kind in ("tensor", "target"):
+        return (*((_CLASSES,) if kind == "target" else ()), *_TENSORS)
     if kind in ("loader", "dataset"):
         return tuple(replace(one, dataset=kind == "dataset") for one in _BATCHES)
     if kind == "module":
@@ -133,12 +127,11 @@ def made_of(kind: str) -> tuple[Made, ...]:
 def choices(kinds: tuple[str, ...]) -> tuple[Made, ...]:
     """Return what to try for something that is of one of the kinds: the first of each, then the rest."""
     lists = [made_of(kind) for kind in kinds]
-    firsts = [made[0] for made in lists]
-    return tuple(dict.fromkeys([*firsts, *(one for made in lists for one in made[1:])]))
+    return tuple(dict.fromkeys([*(made[0] for made in lists), *(one for made in lists for one in made[1:])]))
 
 
 def corrected(made: Made, message: str) -> Iterator[Made]:
-    """Other values to try for one that took part in an error of torch, as its message suggests."""
+    """Yield other values to try for one that took part in an error of torch, as its message suggests."""
     if isinstance(made, MadeTensor):
         yield from _corrected_tensor(made, message)
     elif isinstance(made, MadeModule):
@@ -166,7 +159,7 @@ _COUNT = re.compile(
 _ARRAY = re.compile(r"expected np\.ndarray")
 _INVALID = re.compile(r"shape '\[-1, ([\d, ]+)\]' is invalid for input of size")
 _SIDES = (28, 32, 64, 16)
-"""Of images, as networks expect them behind their convolutions."""
+"""Of images, as networks expect them after their convolutions."""
 _RUNNING = re.compile(r"running_mean should contain (\d+) elements not (\d+)")
 _NORMALISED = re.compile(r"normalized_shape=\[(\d+)\]")
 _INTEGER = re.compile(r"type Long|expected .*Long|Long, Int|scalar type Long|must be integer|integral type|int64")
@@ -182,8 +175,7 @@ def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[MadeTensor]:
         yield from (replace(made, shape=(*shape[:2], side, side)) for side in _SIDES if len(shape) == len("NCHW"))
     if found := _CHANNELS.search(message):
         rank = found.group(1).count(",") + 1
-        yield replace(made, shape=(_ROWS, int(found.group(2)), *[16] * (rank - 2)))
-        yield replace(made, shape=(_ROWS, int(found.group(2)), *[8] * (rank - 2)))
+        yield from (replace(made, shape=(_ROWS, int(found.group(2)), *[side] * (rank - 2))) for side in (16, 8))
     if found := _SIZES.search(message):
         sizes = [int(size) for size in found.groups()]
         for old, new in (sizes, sizes[::-1]):
@@ -191,19 +183,17 @@ def _corrected_tensor(made: MadeTensor, message: str) -> Iterator[MadeTensor]:
                 yield replace(made, shape=tuple(new if size == old else size for size in shape))
     if found := _INVALID.search(message):
         rest = [int(size) for size in found.group(1).split(",")]
-        yield replace(made, shape=(_ROWS, *rest))
-        yield replace(made, shape=(_ROWS, math.prod(rest)))
+        yield from (replace(made, shape=(_ROWS, *sizes)) for sizes in (rest, [math.prod(rest)]))
     if (found := _RUNNING.search(message)) and len(shape) > 1:
         yield replace(made, shape=(shape[0], int(found.group(1)), *shape[2:]))
     if (found := _NORMALISED.search(message)) and shape:
         yield replace(made, shape=(*shape[:-1], int(found.group(1))))
     for found in _RANKS.finditer(message):
         rank = int(next(group for group in found.groups() if group))
-        sizes = [*shape, 8, 8, 8, 8][:rank] if rank >= len(shape) else list(shape[:rank])
-        yield replace(made, shape=tuple(sizes))
+        yield replace(made, shape=(*shape, 8, 8, 8, 8)[:rank])
     if _INTEGER.search(message) and not made.integer:
         yield replace(made, integer=True, grad=False)
-        yield MadeTensor((_ROWS,), integer=True)
+        yield _CLASSES
     if "between 0 and 1" in message and not made.unit:
         yield replace(made, unit=True)
     if _FLOAT.search(message) and made.integer:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from typing import NamedTuple
 
+from gradlint.confirm.prepare.syntax import blocks_of
+
 Rows = tuple[int, int]
 """First and last row of the checked file; (0, 0) for what was made up."""
 
@@ -31,17 +33,14 @@ class Script(NamedTuple):
         return "".join(f"{line.text}\n" for line in self.lines)
 
     def origin(self, number: int) -> Rows:
-        """Return the rows of the file behind a line, counted from 1."""
+        """Return the rows of the file from which a line, counted from 1, comes."""
         return self.lines[number - 1].rows if 0 < number <= len(self.lines) else _MADE_UP
 
     def numbers_of(self, rows: Iterable[int]) -> tuple[int, ...]:
         """Return the lines that stand for any of the rows."""
-        wanted = sorted(set(rows))
-        return tuple(
-            number
-            for number, line in enumerate(self.lines, 1)
-            if any(line.rows[0] <= row <= line.rows[1] for row in wanted)
-        )
+        wanted = set(rows)
+        lines = enumerate(self.lines, 1)
+        return tuple(number for number, line in lines if any(line.rows[0] <= row <= line.rows[1] for row in wanted))
 
 
 def render(body: Sequence[ast.stmt]) -> Script:
@@ -54,24 +53,9 @@ def rows_of(statement: ast.stmt) -> Rows:
     first = getattr(statement, "lineno", 0)
     decorators = getattr(statement, "decorator_list", ())
     start = min([first, *(decorator.lineno for decorator in decorators)])
-    return start, max(start, last_row(statement))
-
-
-def last_row(statement: ast.stmt) -> int:
-    """Return the last row of the header of a statement."""
-    first = getattr(statement, "lineno", 0)
-    inner = [part for part in _parts(statement) if getattr(part, "lineno", 0)]
-    if inner:
-        return max(first, min(part.lineno for part in inner) - 1)
-    return getattr(statement, "end_lineno", None) or first
-
-
-def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """Yield the statements right below a statement."""
-    for name in ("body", "orelse", "finalbody"):
-        yield from getattr(statement, name, ())
-    for handler in getattr(statement, "handlers", ()):
-        yield from handler.body
+    inner = [row for block in blocks_of(statement) for part in block if (row := getattr(part, "lineno", 0))]
+    last = max(first, min(inner) - 1) if inner else getattr(statement, "end_lineno", None) or first
+    return start, max(start, last)
 
 
 def _block(body: Sequence[ast.stmt], depth: int) -> Iterator[Line]:
@@ -105,15 +89,14 @@ def _header(statement: ast.stmt) -> str:
     """Return the line that ends in a colon."""
     bare = copy(statement)
     bare.body = [ast.Pass()]  # type: ignore[attr-defined]
-    if hasattr(bare, "orelse"):
-        bare.orelse = []
-    if hasattr(bare, "decorator_list"):
-        bare.decorator_list = []
+    for name in ("orelse", "decorator_list"):
+        if hasattr(bare, name):
+            setattr(bare, name, [])
     return ast.unparse(bare).rpartition("\n")[0]
 
 
 def _try(statement: ast.Try, depth: int) -> Iterator[Line]:
-    """Blocks below headers of their own; `match` and `except*` do not pass the gate."""
+    """Yield blocks below headers of their own; `match` and `except*` do not pass the gate."""
     indent = "    " * depth
     yield Line(f"{indent}try:", rows_of(statement))
     yield from _block(statement.body, depth + 1)
@@ -136,7 +119,7 @@ def with_marks(script: Script, numbers: Collection[int], name: str) -> Script:
     lines = [Line(f"{name} = []")]
     inside: list[int] = []
     for number, line in enumerate(script.lines, 1):
-        depth = _indent(line.text)
+        depth = indent_of(line.text)
         inside = [outer for outer in inside if outer < depth]
         word = line.text.lstrip().partition(" ")[0]
         chosen = number in numbers
@@ -154,7 +137,7 @@ def spaced(lines: Sequence[str]) -> str:
     """Return the lines as readable text: two blank lines around a top-level definition, one around a method."""
     text: list[str] = []
     for line, before in zip(lines, ["", *lines], strict=False):
-        depth, former = _indent(line), _indent(before)
+        depth, former = indent_of(line), indent_of(before)
         starts = line.lstrip().startswith(("def ", "class ", "@")) and not before.lstrip().startswith("@")
         opened = before.endswith(":") and former < depth
         if text and not opened and ((starts and depth <= 4) or (depth == 0 and former > 0 and _in_definition(text))):
@@ -169,5 +152,6 @@ def _in_definition(lines: Sequence[str]) -> bool:
     return head.startswith(("def ", "class "))
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """Return the width of the space before a line."""
     return len(line) - len(line.lstrip())

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.gate.admit import refused
-from gradlint.confirm.prepare.bindings import Names
+from gradlint.confirm.prepare.bindings import Names, Replacer, fill_empty
 from gradlint.confirm.prepare.candidates import Hole, Sketch, holes_in, statement
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_of
 from gradlint.confirm.prepare.placeholder import choices
-from gradlint.confirm.prepare.replace import Replacer, fill_empty
 from gradlint.confirm.prepare.strip import flags_of, strip
 from gradlint.confirm.prepare.syntax import attributes_of, blocks_of, dotted, header_of, is_name, name_of, positional
 

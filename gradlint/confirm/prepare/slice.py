@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gradlint.confirm.prepare.bindings import bound_by
-from gradlint.confirm.prepare.syntax import blocks_of, header_of, root_of
+from gradlint.confirm.prepare.syntax import (
+    BLOCKS,
+    Stretch,
+    blocks_of,
+    header_of,
+    is_name,
+    place_of,
+    root_of,
+    stretch_of,
+)
 from gradlint.domain.finding import Span
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _DEEP = 99
 _DEPTHS = (2, 1, 3)
-_BLOCKS = ("body", "orelse", "finalbody")
 _WALKS = frozenset({"backward", "step", "zero_grad", "unscale_", "update", "retain_grad", "requires_grad_"})
-
-
-Stretch = tuple[int, int, int, int]
-"""Rows and columns, counted from 1."""
 
 
 class Slice:
@@ -38,24 +42,18 @@ class Slice:
         self._effects = effects
         self._most = depth
         self._needed: dict[str, int] = {}
-        self._aliases: dict[str, str] = {}
+        self.aliases: dict[str, str] = {}
+        """The variables for which a name that nothing binds stands now."""
         self._direct: set[str] = set()
-        self._target: ast.stmt | None = None
         self.tree = ast.Module([], [])
         path = _path(tree, stretch[0])
         if path:
-            self._target = path[-1]
             self._build(tree, path)
 
     @property
     def is_one(self) -> bool:
         """Whether there is a statement at the place at all, with something before it that counts."""
         return len(self.tree.body) > 0
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """The variables for which a name that nothing binds stands now."""
-        return self._aliases
 
     def cut(self, row: int) -> bool:
         """Put made-up values in the place of what a statement computes; what the fault reads itself stays."""
@@ -93,20 +91,20 @@ class Slice:
         target = path[-1]
         self._direct = _read(_at(target, self._stretch) or target)
         self._need(_names_in(header_of(target)), 1)
-        scopes: list[ast.AST] = [tree, *(node for node in path[:-1] if isinstance(node, _SCOPES))]
+        scopes = [tree, *(node for node in path[:-1] if isinstance(node, _SCOPES))]
         kept: list[ast.stmt] = []
-        inner: ast.stmt = target
+        inner = target
         for scope in reversed(scopes):
             if not isinstance(scope, ast.ClassDef):
-                kept = [*self._kept(scope.body, path, inner), *kept]  # type: ignore[attr-defined]
+                kept = [*self._kept(scope.body, path, inner), *kept]
             if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 kept = [*self._defaults(scope), *kept]
             if isinstance(scope, ast.stmt):
                 inner = scope
-        body = [*self._definitions(tree, {id(node) for node in kept}), *kept]
+        body = [*self._definitions(tree, kept), *kept]
         if len(scopes) == 1:
             body.sort(key=lambda node: node.lineno)
-        self.tree = ast.fix_missing_locations(_Straight().run(ast.Module(copy.deepcopy(body), [])))
+        self.tree = ast.fix_missing_locations(_Straight().visit(ast.Module(copy.deepcopy(body), [])))
 
     def _kept(self, block: list[ast.stmt], path: list[ast.stmt], target: ast.stmt) -> list[ast.stmt]:
         """Return the statements of a block up to the target, or to the statement around it, last to first."""
@@ -124,22 +122,28 @@ class Slice:
                 kept.insert(0, node)
         return kept
 
-    def _turning(self, loop: ast.For | ast.While, inner: list[ast.stmt], path: list[ast.stmt]) -> list[ast.stmt]:
+    def _iterated(self, loop: ast.For | ast.While, inner: list[ast.stmt], path: list[ast.stmt]) -> list[ast.stmt]:
         """Return the body of a loop that iterates: what follows the target precedes it in the next iteration."""
-        kept = {id(node) for node in inner}
-        fresh = True
-        while fresh:
-            fresh = False
-            for node in loop.body:
-                if id(node) not in kept and node not in path and self._counts(node):
-                    kept.add(id(node))
-                    self._need(_read(node), self._depth(_bound(node)) + 1)
-                    fresh = True
+        kept = [*inner, *self._chosen(loop.body, [*inner, *path], self._counts)]
         around = next(index for index, node in enumerate(loop.body) if node in path)
-        before = [node for node in loop.body[:around] if id(node) in kept]
-        behind = [node for node in loop.body[around:] if id(node) in kept and node not in path]
-        own = [node for node in inner if all(node is not other for other in loop.body) or node in path]
-        return [*before, *own, *behind]
+        before = [node for node in loop.body[:around] if node in kept]
+        after = [node for node in loop.body[around:] if node in kept and node not in path]
+        own = [node for node in inner if node not in loop.body or node in path]
+        return [*before, *own, *after]
+
+    def _chosen(
+        self, block: list[ast.stmt], known: Collection[ast.stmt], wanted: Callable[[ast.stmt], bool]
+    ) -> list[ast.stmt]:
+        """Return the statements of a block that are wanted, also by others of them, and are not known."""
+        chosen: list[ast.stmt] = []
+        size = -1
+        while len(chosen) > size:
+            size = len(chosen)
+            for node in block:
+                if node not in chosen and node not in known and wanted(node):
+                    chosen.append(node)
+                    self._need(_read(node), self._depth(_bound(node)) + 1)
+        return chosen
 
     def _around(self, node: ast.stmt, path: list[ast.stmt], target: ast.stmt) -> list[ast.stmt]:
         """Return the target, or the statement around it with what is kept of its block."""
@@ -148,16 +152,16 @@ class Slice:
         arms = list(blocks_of(node))
         arm = next((arm for arm in arms if any(part is target or part in path for part in arm)), [])
         inner = self._kept(arm, path, target)
-        turns = isinstance(node, (ast.For, ast.While))
+        iterates = isinstance(node, (ast.For, ast.While))
         if self._effects and isinstance(node, (ast.For, ast.While)) and arm is node.body:
-            inner = self._turning(node, inner, path)
+            inner = self._iterated(node, inner, path)
         if isinstance(node, ast.If) and self._needed.keys().isdisjoint(_read(node.test)):
-            # What is asked has nothing to do with it, and the program comes by for some answer.
+            # The condition has nothing to do with it, and the program gets here for some value of it.
             return inner
-        if not (turns or isinstance(node, (ast.With, ast.If))) or arm is not arms[0]:
+        if not (iterates or isinstance(node, (ast.With, ast.If))) or arm is not arms[0]:
             return inner
         depth = self._depth(_replaced(node))
-        self._forget(_replaced(node) if turns else ())
+        self._forget(_replaced(node) if iterates else ())
         self._need(_names_in(header_of(node)), depth + 1)
         return [_bare(node, inner)]
 
@@ -182,22 +186,15 @@ class Slice:
             if isinstance(value, ast.Constant) and value.value is not None and arg.arg in self._needed:
                 yield ast.copy_location(ast.Assign([ast.Name(arg.arg, ast.Store())], value), function)
 
-    def _definitions(self, tree: ast.Module, kept: Collection[int]) -> list[ast.stmt]:
+    def _definitions(self, tree: ast.Module, kept: list[ast.stmt]) -> list[ast.stmt]:
         """Return the imports, and what of the module is used: definitions and variables."""
-        chosen: set[int] = set()
-        fresh = True
-        while fresh:
-            fresh = False
-            for node in tree.body:
-                known = id(node) in chosen or id(node) in kept or self._is_around(node)
-                if known or not isinstance(node, (*_SCOPES, ast.Assign, ast.AnnAssign)):
-                    continue
-                if not self._needed.keys().isdisjoint(_bound(node)):
-                    chosen.add(id(node))
-                    self._need(_read(node), self._depth(_bound(node)) + 1)
-                    fresh = True
-        imports = (ast.Import, ast.ImportFrom)
-        return [node for node in tree.body if id(node) in chosen or isinstance(node, imports)]
+
+        def is_used(node: ast.stmt) -> bool:
+            defines = isinstance(node, (*_SCOPES, ast.Assign, ast.AnnAssign)) and not self._is_around(node)
+            return defines and not self._needed.keys().isdisjoint(_bound(node))
+
+        chosen = self._chosen(tree.body, kept, is_used)
+        return [node for node in tree.body if node in chosen or isinstance(node, (ast.Import, ast.ImportFrom))]
 
     def _is_around(self, node: ast.stmt) -> bool:
         return node.lineno <= self._stretch[0] <= (node.end_lineno or 0)
@@ -205,7 +202,7 @@ class Slice:
     # What is taken out.
 
     def _may_go(self, node: ast.stmt) -> bool:
-        if node.lineno <= self._stretch[0] <= (node.end_lineno or 0):
+        if self._is_around(node):
             return False
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             return self._direct.isdisjoint(_bound(node))
@@ -213,30 +210,25 @@ class Slice:
 
     def _cut_loop(self, node: ast.For) -> bool:
         """Put a made-up value in the place of what a loop iterates over, once."""
-        known = not isinstance(node.iter, ast.Name) or node.iter.id not in self._aliases
-        if known:
-            alias = f"loader_{len(self._aliases)}"
-            self._aliases[alias] = alias
-            node.iter = ast.copy_location(ast.Name(alias, ast.Load()), node.iter)
-        return known
+        if is_name(node.iter, *self.aliases):
+            return False
+        alias = f"loader_{len(self.aliases)}"
+        self.aliases[alias] = alias
+        node.iter = ast.copy_location(ast.Name(alias, ast.Load()), node.iter)
+        return True
 
     def _unknown(self, node: ast.stmt) -> Iterator[ast.stmt]:
         """Yield the variables that a statement binds, with values that nobody knows."""
         for name in dict.fromkeys(_bound(node)) if isinstance(node, (ast.Assign, ast.AnnAssign)) else ():
-            alias = f"{name}_{len(self._aliases)}"
-            self._aliases[alias] = name
+            alias = f"{name}_{len(self.aliases)}"
+            self.aliases[alias] = name
             value = ast.Name(alias, ast.Load())
             made = ast.Assign([ast.Name(name, ast.Store())], value)
             yield ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 class _Straight(ast.NodeTransformer):
-    """What makes sense in a function only becomes what it means without one."""
-
-    def run(self, tree: ast.Module) -> ast.Module:
-        """Only outside of definitions and loops."""
-        tree.body = [self.visit(node) for node in tree.body]
-        return tree
+    """Replaces what makes sense in a function only by what it means without one."""
 
     def visit_FunctionDef(self, node: ast.AST) -> ast.AST:
         """Keep a definition as it is."""
@@ -271,7 +263,7 @@ def _bare(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
     if not hasattr(node, "body"):
         return node
     bare = copy.copy(node)
-    for name in _BLOCKS:
+    for name in BLOCKS:
         if getattr(bare, name, None):
             setattr(bare, name, [])
     bare.body = body or [ast.copy_location(ast.Pass(), node)]
@@ -279,16 +271,13 @@ def _bare(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
 
 
 def _replaced(node: ast.stmt) -> set[str]:
-    """Return the names that have another value behind a statement, whatever they had before."""
-    if isinstance(node, ast.Assign):
-        targets = node.targets
-    elif isinstance(node, (ast.For, ast.AnnAssign)):
-        targets = [node.target]
-    elif isinstance(node, ast.If) and node.orelse:
+    """Return the names that have another value after a statement, whatever they had before."""
+    if isinstance(node, ast.If):
         arms = [set[str]().union(*map(_replaced, arm)) for arm in (node.body, node.orelse)]
         return arms[0] & arms[1]
-    else:
-        return set()
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, (ast.For, ast.AnnAssign)):
+        targets = [node.target]
     parts = [part for one in targets for part in (one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one])]
     return {part.id for part in parts if isinstance(part, ast.Name)}
 
@@ -322,12 +311,7 @@ def _blocks(tree: ast.Module) -> Iterator[list[ast.stmt]]:
 
 def _at(node: ast.stmt, stretch: Stretch) -> ast.expr | None:
     """Return the expression of a stretch."""
-    first_row, first, last_row, last = stretch
-    place = first_row, first - 1, last_row, last - 1
-    for part in ast.walk(node):
-        if isinstance(part, ast.expr) and (part.lineno, part.col_offset, part.end_lineno, part.end_col_offset) == place:
-            return part
-    return None
+    return next((part for part in ast.walk(node) if isinstance(part, ast.expr) and place_of(part) == stretch), None)
 
 
 def _read(node: ast.AST) -> set[str]:
@@ -356,7 +340,7 @@ def _bound(node: ast.stmt) -> list[str]:
 
 def slices(tree: ast.Module, span: Span, *, local: bool) -> list[Slice]:
     """Return the slices to try; for a fault of the values alone at first those that need little."""
-    stretch = span.start.row, span.start.column, span.end.row, span.end.column
+    stretch = stretch_of(span)
     made = [Slice(tree, stretch, depth=depth) for depth in (*_DEPTHS, _DEEP)] if local else []
     made.append(Slice(tree, stretch, effects=True))
     texts = [ast.unparse(one.tree) for one in made]

@@ -6,7 +6,6 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator
-from typing import cast
 
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.prepare.syntax import is_main_guard, is_name, name_of
@@ -165,11 +164,12 @@ class _Stripper(ast.NodeTransformer):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         """Keep that fields of a dataclass are annotated, which is what makes them fields."""
-        fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
-        for part in fields:
-            part.annotation = ast.copy_location(ast.Name("object", ast.Load()), part.annotation)
-        node.body = [part if part in fields else cast(ast.stmt, self.visit(part)) for part in node.body]
-        node.body = [part for part in node.body if part is not None]
+        kept: list[ast.stmt | None] = []
+        for part in node.body:
+            if isinstance(part, ast.AnnAssign):
+                part.annotation = ast.copy_location(ast.Name("object", ast.Load()), part.annotation)
+            kept.append(part if isinstance(part, ast.AnnAssign) else self.visit(part))
+        node.body = [part for part in kept if part is not None]
         return _filled(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:

@@ -19,6 +19,13 @@ def stretch_of(span: Span) -> Stretch:
     return span.start.row, span.start.column, span.end.row, span.end.column
 
 
+def place_of(node: ast.AST) -> Stretch | None:
+    """Return where an expression or statement stands; None for one that was made."""
+    if not isinstance(node, (ast.expr, ast.stmt)) or not hasattr(node, "lineno"):
+        return None
+    return node.lineno, node.col_offset + 1, node.end_lineno or 0, (node.end_col_offset or 0) + 1
+
+
 def root_of(node: ast.AST) -> str:
     """Return the variable at the beginning of a chain of attributes and indices; nothing where there is none."""
     while isinstance(node, (ast.Attribute, ast.Subscript)):

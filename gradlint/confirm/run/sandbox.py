@@ -14,7 +14,6 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
@@ -28,7 +27,7 @@ _GRACE_SECONDS = 10.0
 
 # The directory of the checked program must not be where modules come from: it may hold a `torch.py`. In isolated
 # mode Python looks into its own directories only; ours joins them only to load the worker, which must not be that of
-# another gradlint, and comes first behind torch.
+# another gradlint, and comes first after torch.
 _START = """
 import sys
 sys.path.extend(path for path in {site!r} if path not in sys.path)
@@ -66,9 +65,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -188,5 +185,5 @@ def _read(pipe: IO[bytes], lines: queue.SimpleQueue[bytes]) -> None:
 def _environment(home: str) -> dict[str, str]:
     """As good as empty: nothing of the user's own; Windows cannot start a process without its root."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
-    # One thread: repros are tiny, and a fork must not meet the threads of a pool.
+    # One thread: repros are tiny, and a fork must not happen while a pool has threads.
     return {**kept, "HOME": home, "TMPDIR": home, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

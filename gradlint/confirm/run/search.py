@@ -1,14 +1,16 @@
-"""Execution of a program with holes: values are made up, tried, and corrected by what torch says of them."""
+"""Execution of a program with holes: values are made up, tried, and corrected by what torch says of them.
+
+What shows the fault is cut down, by execution as well."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from gradlint.confirm.prepare.candidates import Hole, fill, holes_in
 from gradlint.confirm.prepare.placeholder import Made, MadeText, choices, corrected
-from gradlint.confirm.prepare.script import Line, Script
+from gradlint.confirm.prepare.script import Line, Script, indent_of
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
 
@@ -16,7 +18,7 @@ Execute = Callable[[Script], Ran]
 
 MOST_RUNS = 60
 GUARDS = 5
-"""Behind so many errors a program goes on."""
+"""After so many errors a program goes on."""
 
 ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
@@ -39,8 +41,9 @@ class Found(NamedTuple):
 
 
 def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int = MOST_RUNS) -> Iterator[Tried]:
-    """Runs of the program, each with other values, guided by the errors; whoever is content stops."""
-    options = [_options(hole) for hole in holes]
+    """Yield runs of the program, each with other values, guided by the errors, as long as the caller asks for more."""
+    given = ([*map(MadeText, hole.first), *choices(hole.kinds)] for hole in holes)
+    options = [tuple(dict.fromkeys(one)) for one in given]
     first = tuple(option[0] for option in options)
     waiting, seen, failures = [first], {first}, set[object]()
     furthest: tuple[int, ...] = ()
@@ -105,18 +108,10 @@ def _guarded(script: Script, number: int) -> Script | None:
     line = script.lines[number - 1]
     if line.text.rstrip().endswith(":") or line.text.lstrip().startswith("@"):
         return None
-    indent = line.text[: len(line.text) - len(line.text.lstrip())]
-    block = (
-        Line(f"{indent}try:"),
-        Line(f"    {line.text}", line.rows),
-        Line(f"{indent}except Exception:"),
-        Line(f"{indent}    pass"),
-    )
+    indent = " " * indent_of(line.text)
+    head, tail = Line(f"{indent}try:"), (Line(f"{indent}except Exception:"), Line(f"{indent}    pass"))
+    block = head, Line(f"    {line.text}", line.rows), *tail
     return Script((*script.lines[: number - 1], *block, *script.lines[number:]))
-
-
-def _options(hole: Hole) -> tuple[Made, ...]:
-    return tuple(dict.fromkeys([*(MadeText(text) for text in hole.first), *choices(hole.kinds)]))
 
 
 def filled(script: Script, values: Sequence[Made]) -> Script:
@@ -129,31 +124,122 @@ def _others(
     script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]]
 ) -> Iterator[tuple[Made, ...]]:
     """Yield the values with one of them changed: those that took part in the error first."""
-    involved = list(_involved(script, ran)) if ran.outcome == "raised" else list(range(len(values)))
-    message = ran.message or ""
-    for index in involved:
-        for other in corrected(values[index], message):
-            yield (*values[:index], other, *values[index + 1 :])
-    for index in involved:
-        for other in options[index]:
-            if other != values[index]:
-                yield (*values[:index], other, *values[index + 1 :])
+    involved = _involved(script, ran) if ran.outcome == "raised" else range(len(values))
+    better = [(index, other) for index in involved for other in corrected(values[index], ran.message or "")]
+    rest = ((index, other) for index in involved for other in options[index] if other != values[index])
+    for index, other in (*better, *rest):
+        yield (*values[:index], other, *values[index + 1 :])
 
 
-def _involved(script: Script, ran: Ran) -> Iterator[int]:
-    """Holes in the lines of the traceback, the innermost first, and in the variables that they name."""
-    variables = {found[1]: int(found[2]) for line in script.lines if (found := _VARIABLE.match(line.text))}
-    seen: set[int] = set()
-    for number in reversed(ran.lines):
-        text = script.lines[number - 1].text
-        named = [variables[word] for word in re.findall(r"\w+", text) if word in variables]
-        for index in (*holes_in(text), *named):
-            if index not in seen:
-                seen.add(index)
-                yield index
-    # Whatever else was made up: the error may show far behind its cause.
-    for line in script.lines:
-        for index in holes_in(line.text):
-            if index not in seen:
-                seen.add(index)
-                yield index
+def _involved(script: Script, ran: Ran) -> list[int]:
+    """Return the holes in the lines of the traceback and the variables that they name, the innermost first, then all.
+
+    The error may show far after its cause.
+    """
+    variables = {one[1]: int(one[2]) for line in script.lines if (one := _VARIABLE.match(line.text))}
+    found: list[int] = []
+    for text in (script.lines[number - 1].text for number in reversed(ran.lines)):
+        found += [*holes_in(text), *(variables[word] for word in re.findall(r"\w+", text) if word in variables)]
+    found += [index for line in script.lines for index in holes_in(line.text)]
+    return list(dict.fromkeys(found))
+
+
+_MOST_CUTS = 120
+
+
+def shrunk(
+    script: Script, still: Callable[[Script], bool], pinned: Collection[int], is_late: Callable[[], bool]
+) -> Script:
+    """Return the smallest program found in time that still shows it; lines that come from a row of `pinned` stay."""
+    shrinker, size = _Shrinker(still, pinned, is_late), 0
+    while size != len(script.lines) and not shrinker.is_spent():
+        size = len(script.lines)
+        script = shrinker.once(script)
+    return script
+
+
+class _Shrinker:
+    def __init__(self, still: Callable[[Script], bool], pinned: Collection[int], is_late: Callable[[], bool]) -> None:
+        self._still = still
+        self._pinned = pinned
+        self._is_late = is_late
+        self._runs = 0
+
+    def once(self, script: Script) -> Script:
+        """Take out pieces, large ones first, then the headers of blocks."""
+        chunk = len(script.lines)
+        while chunk > 1 and not self.is_spent():
+            chunk //= 2
+            start = len(script.lines)
+            while start > 0 and not self.is_spent():
+                start = max(0, start - chunk)
+                script = self._try_all(script, _without(script, start, start + chunk))
+        for number in range(len(script.lines) - 1, -1, -1):
+            if number < len(script.lines) and not self.is_spent():
+                script = self._try_all(script, _unwrapped(script, number))
+        return script
+
+    def _try_all(self, script: Script, candidates: Iterator[Script]) -> Script:
+        for smaller in candidates:
+            pinned = [len(one.numbers_of(self._pinned)) for one in (script, smaller)]
+            if pinned[0] == pinned[1] and _is_program(smaller):
+                self._runs += 1
+                if self._still(smaller):
+                    return smaller
+        return script
+
+    def is_spent(self) -> bool:
+        """Return whether there are enough runs, or no time is left."""
+        return self._runs > _MOST_CUTS or self._is_late()
+
+
+def _is_program(script: Script) -> bool:
+    try:
+        compile(script.text, "<repro>", "exec", dont_inherit=True)
+    except SyntaxError:
+        return False
+    return True
+
+
+_ARMS = ("else:", "except:", "except ", "finally:")
+
+
+def _block_end(lines: tuple[Line, ...], start: int) -> int:
+    """Return the index after a statement: its body and its further arms belong to it."""
+    depth = indent_of(lines[start].text)
+    end = start + 1
+    while end < len(lines):
+        deeper = indent_of(lines[end].text) > depth
+        arm = indent_of(lines[end].text) == depth and lines[end].text.lstrip().startswith(_ARMS)
+        decorated = end == start + 1 and lines[start].text.lstrip().startswith("@")
+        if not (deeper or arm or decorated):
+            break
+        end += 1
+    return end
+
+
+def _without(script: Script, start: int, end: int) -> Iterator[Script]:
+    """Yield the program without the statements that begin in a range of lines."""
+    lines = script.lines
+    if start >= len(lines):
+        return
+    depth = indent_of(lines[start].text)
+    last = start
+    while last < min(end, len(lines)) and indent_of(lines[last].text) >= depth:
+        last = _block_end(lines, last)
+    yield Script((*lines[:start], *lines[last:]))
+
+
+def _unwrapped(script: Script, number: int) -> Iterator[Script]:
+    """Yield the program with the body of a statement in the place of the statement."""
+    lines = script.lines
+    head = lines[number].text.lstrip()
+    if not head.startswith(("if ", "for ", "while ", "with ", "try:", "else:", "finally:")):
+        return
+    end = number + 1
+    while end < len(lines) and indent_of(lines[end].text) > indent_of(lines[number].text):
+        end += 1
+    width = indent_of(lines[number + 1].text) - indent_of(lines[number].text) if end > number + 1 else 0
+    body = tuple(Line(line.text[width:], line.rows) for line in lines[number + 1 : end])
+    yield Script((*lines[:number], *body, *lines[_block_end(lines, number) :]))
+    yield Script((*lines[:number], *body, *lines[end:]))

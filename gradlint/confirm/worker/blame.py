@@ -80,13 +80,11 @@ def text_of(error: BaseException) -> str:
 
 def known_errors() -> frozenset[type[BaseException]]:
     """Return all classes of errors that exist by now."""
-    found: set[type[BaseException]] = {BaseException}
+    found: dict[type[BaseException], None] = {}
     waiting = [BaseException]
     while waiting:
-        for kind in type.__subclasses__(waiting.pop()):
-            if kind not in found:
-                found.add(kind)
-                waiting.append(kind)
+        found |= dict.fromkeys(waiting)
+        waiting = [kind for one in waiting for kind in type.__subclasses__(one) if kind not in found]
     return frozenset(found)
 
 

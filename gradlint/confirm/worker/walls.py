@@ -6,21 +6,28 @@ limits, no descriptor but the one for the answer, the filter of system calls, th
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
 import sysconfig
 from collections.abc import Callable
+from time import process_time
 from types import CodeType
 from typing import NoReturn
 
 from gradlint.confirm.gate import allowlist as allowed
-from gradlint.confirm.worker import kernel, limits
+from gradlint.confirm.worker import kernel
 from gradlint.confirm.worker.guard import Guard
 from gradlint.confirm.worker.syscalls import Filter
 
 _ANSWER, _MANY = 3, 1 << 12
 _IMPORTABLE = frozenset(name.split(".")[0] for name in allowed.MODULES)
+
+MEMORY = 1 << 30
+"""What a repro may have beside what torch has already taken."""
+
+_FILES = 64
 
 
 class Walls:
@@ -29,7 +36,7 @@ class Walls:
     def __init__(self, package: str) -> None:
         """Put up the walls of the worker; `package` is the folder that torch was loaded from."""
         self._nothing = os.open(os.devnull, os.O_RDWR)
-        self._taken = limits.address_space()
+        self._taken = _address_space()
         self._roots = _roots(package)
         self._filter: Filter | None = None
         self.names: list[str] = ["audit"]
@@ -65,7 +72,7 @@ class Walls:
     def enclose(self, seconds: float, codes: frozenset[CodeType], deny: Callable[[str], NoReturn]) -> None:
         """Put up the walls of one child; from here on only `codes` run."""
         guard = Guard(self._roots, codes, _IMPORTABLE, deny)
-        limits.put_on(seconds, self._taken)
+        _limit(seconds, self._taken)
         if self._filter is not None:
             self._filter.install()
         sys.addaudithook(guard)
@@ -77,3 +84,39 @@ def _roots(package: str) -> tuple[str, ...]:
     paths.update((os.path.dirname(package), os.path.dirname(__file__), *sys.path))
     paths.update([os.path.realpath(path) for path in paths])
     return tuple(sorted(path for path in paths if os.path.isabs(path) and os.path.isdir(path)))
+
+
+def _limit(seconds: float, taken: int | None) -> None:
+    """Limit this process from here on; `taken` is the address space that torch has, if the system counts that."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits; the README says so.
+        return
+    # The timer is exact and can be taken off; the limit counts whole seconds and cannot.
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    time = math.ceil(seconds + process_time()) + 1
+    wanted = {
+        "RLIMIT_CPU": (time, time + 1),
+        "RLIMIT_FSIZE": (0, 0),
+        "RLIMIT_CORE": (0, 0),
+        "RLIMIT_NPROC": (0, 0),
+        "RLIMIT_NOFILE": (_FILES, _FILES),
+        "RLIMIT_MEMLOCK": (0, 0),
+    }
+    if taken is not None:
+        size = taken + MEMORY
+        wanted["RLIMIT_AS"] = (size, size)
+    for name, (soft, hard) in wanted.items():
+        if hasattr(resource, name):
+            _, highest = resource.getrlimit(getattr(resource, name))
+            if highest != resource.RLIM_INFINITY:
+                soft, hard = min(soft, highest), min(hard, highest)
+            resource.setrlimit(getattr(resource, name), (soft, hard))
+
+
+def _address_space() -> int | None:
+    """Return the bytes of address space that this process has, where the system lets it be limited."""
+    if sys.platform != "linux":
+        return None
+    with open("/proc/self/statm", encoding="ascii") as statm:
+        return int(statm.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

@@ -39,18 +39,25 @@ def _where(state: State, it: Operated) -> Iterator[MaskedSingularity]:
             yield from _hidden(state, it, branch, condition, taken, "where")
 
 
-_MASKED: dict[str, tuple[str, bool, Selection]] = {
-    "masked_fill": ("mask", False, "masked_fill"),
-    "masked_select": ("mask", True, "masked_select"),
-    "index": ("indices", True, "subscript"),
-}
-"""Where each names its mask, whether that is of what is taken, and what the program writes."""
+@judges("masked_fill")
+def _masked_fill(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_fill(mask, value): the mask names what is excluded"""
+    yield from _masked(state, it, "mask", False, "masked_fill")
 
 
-@judges(*_MASKED)
-def _masked(state: State, it: Operated) -> Iterator[MaskedSingularity]:
-    """x.masked_fill(mask, value), x.masked_select(mask), x[mask]"""
-    name, taken, by = _MASKED[canonical(it.op)]
+@judges("masked_select")
+def _masked_select(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x.masked_select(mask)"""
+    yield from _masked(state, it, "mask", True, "masked_select")
+
+
+@judges("index")
+def _index(state: State, it: Operated) -> Iterator[MaskedSingularity]:
+    """x[mask]"""
+    yield from _masked(state, it, "indices", True, "subscript")
+
+
+def _masked(state: State, it: Operated, name: str, taken: bool, by: Selection) -> Iterator[MaskedSingularity]:
     values, mask = term(it, "input", "self"), term(it, name)
     if values is not None and mask is not None:
         yield from _hidden(state, it, values, mask, taken, by)

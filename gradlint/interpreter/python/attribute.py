@@ -92,7 +92,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in record.attrs:
         return record.attrs[name]
     if is_ctx(record):
-        return ctx_attribute(machine, state, obj, record, name)
+        return ctx_attribute(machine, state, obj, name)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         escape(machine, state, (obj,), node)

@@ -22,7 +22,7 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.
     if classes.has_unknown_base(state, cls):
         ref = state.new(Instance(cls, {}, {}, True, node))
     elif base is not None and base.startswith("torch.nn."):
-        ref = new_user_module(machine, state, cls, base, args, node)
+        ref = new_user_module(state, cls, node)
     else:
         ref = state.new(Instance(cls, {}, {}, base is not None, node))
     init = find_in_class(state, cls, "__init__")

@@ -50,7 +50,7 @@ def apply(
     call.config = config
     call.inputs.extend(parts)
     if call.misfit or _of_nothing(call):
-        return Unknown("raised")  # What follows is not met on this path.
+        return Unknown("raised")  # What follows is not reachable on this path.
     if machine.transforms and _unsupported(call):
         return Unknown("raised")
     _refused_inputs(call)
@@ -78,7 +78,7 @@ def _unsupported(call: Operation) -> bool:
 
 
 def _refused_inputs(call: Operation) -> None:
-    """Inputs that may not require grad, and tensors without one where torch insists."""
+    """Refuse inputs that require grad and may not."""
     if call.state.grad is not True:
         return
     refused = call.labels(call.entry.row.raises_if_requires_grad).must
@@ -106,7 +106,7 @@ def _of_classes(call: Operation) -> bool:
 
 
 def _broken_views(call: Operation) -> None:
-    """A view that must not be rebased is read after a write to its base: its history cannot be told."""
+    """Refuse a view that must not be rebased and is read after a write to its base: its history is not known."""
     if call.state.grad is not True:
         return
     for given in call.inputs:
@@ -127,7 +127,7 @@ def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> 
 
 
 def _inference_saved(call: Operation) -> None:
-    """Outside inference mode, an inference tensor cannot be saved for backward."""
+    """Refuse to save an inference tensor for backward outside inference mode."""
     if call.state.inference is not False:
         return
     made = [given for given in call.inputs if given.ref is not None and tensor_at(call.state, given.ref).inference]
@@ -181,14 +181,14 @@ def _write(call: Operation, writes: MustMay) -> Value:
 
 
 def _reshape(call: Operation, target: Ref) -> None:
-    """The tensor has another shape from here on."""
+    """Give the tensor the shape that it has from here on."""
     sizes = call.sizes()
     shape = sizes.shape if isinstance(sizes, Operand) and call.canonical in RESHAPES_INPLACE else None
     call.state.put(target.id, tensor_at(call.state, target)._replace(shape=shape))
 
 
 def _keeps(call: Operation, saved: Saved) -> bool:
-    """Return whether the old value of what is written is kept by the tape itself, so that the write spoils it."""
+    """Return whether the tape itself keeps the old value of what is written, so that the write makes it stale."""
     return saved.label not in call.labels(call.entry.row.writes).may
 
 
@@ -235,7 +235,7 @@ def _out(call: Operation, out: Value) -> Value:
 
 
 def refuse_result(call: Operation, target: Ref) -> None:
-    """x.add_(y): what the operation would give out of place has to have the shape of the target."""
+    """Refuse x.add_(y) where the operation would give another shape out of place than that of the target."""
     if call.canonical in ANY_SHAPE_INPLACE or not is_inplace(call.name):
         return
     out_of_place = result(call.canonical, operands_of(call.machine, call.state, call.bound))
@@ -246,29 +246,28 @@ def refuse_result(call: Operation, target: Ref) -> None:
 def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
     """Refuse a write of a shape that is larger than that of the target for certain."""
     record = tensor_at(state, target)
-    held: Shape = record.shape
-    if held is not None and wanted is not None and _outgrows(wanted, held):
-        machine.emit(InplaceBroadcast(node, op, held, wanted, record.syntax))
+    if record.shape is not None and wanted is not None and _outgrows(wanted, record.shape):
+        machine.emit(InplaceBroadcast(node, op, record.shape, wanted, record.syntax))
 
 
-def refuse_part(machine: Machine, held: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
+def refuse_part(machine: Machine, own: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
     """Refuse an index assignment of a shape that is larger than that of the part which is written."""
-    if held is not None and wanted is not None and _outgrows_part(wanted, held):
-        machine.emit(InplaceBroadcast(node, "index assignment", held, wanted, target.syntax))
+    if own is not None and wanted is not None and _outgrows_part(wanted, own):
+        machine.emit(InplaceBroadcast(node, "index assignment", own, wanted, target.syntax))
 
 
-def _outgrows(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+def _outgrows(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
     """Return whether a shape has more dimensions than another, or several elements where that has one."""
-    return len(wanted) > len(held) or (len(wanted) == len(held) and _wider(wanted, held))
+    return len(wanted) > len(own) or (len(wanted) == len(own) and _wider(wanted, own))
 
 
-def _outgrows_part(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+def _outgrows_part(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
     """Return whether an index assignment does, which drops leading dimensions of one element."""
-    extra = max(len(wanted) - len(held), 0)
-    return any(at_least_two(size) for size in wanted[:extra]) or _wider(wanted[extra:], held)
+    extra = max(len(wanted) - len(own), 0)
+    return any(at_least_two(size) for size in wanted[:extra]) or _wider(wanted[extra:], own)
 
 
-def _wider(wanted: tuple[Dim, ...], held: tuple[Dim, ...]) -> bool:
+def _wider(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
     """Return whether a size is one where several are wanted, the sizes counted from the last."""
-    pairs = zip(reversed(wanted), reversed(held), strict=False)
+    pairs = zip(reversed(wanted), reversed(own), strict=False)
     return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)

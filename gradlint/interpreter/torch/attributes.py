@@ -34,13 +34,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import (
-    STORED_ELSEWHERE,
-    SUMMARY,
-    known_tensor,
-    same_memory,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -198,7 +192,7 @@ def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
 def replace_memory(
     machine: Machine, state: State, ref: Ref, source: Tensor | None, shape: Shape, node: cst.CSTNode, *, by_data: bool
 ) -> None:
-    """A tensor gets the memory of another, or a part of it; `by_data`: the program says so itself."""
+    """Give a tensor the memory of another, or a part of it; `by_data`: the program says so itself."""
     record = tensor_at(state, ref)
     if source is not None and record.grad is True and _incompatible(record, source):
         machine.emit(DataIncompatible(node))
@@ -274,7 +268,7 @@ def set_flag(
         state.put(ref.id, record._replace(grad=None if record.grad is not wanted else record.grad))
         return
     if record.leaf is False:
-        # Measured: `requires_grad_(True)` on a result that requires grad is let pass, the assignment never is.
+        # Measured: `requires_grad_(True)` on a result that requires grad is accepted, the assignment never is.
         if not wanted or spelled == ".requires_grad":
             machine.emit(FlagOnNonleaf(node, spelled, record.syntax))
         return
@@ -299,7 +293,7 @@ def set_flag(
 
 
 def _flag_views(state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """The views of a leaf that is flagged behind them require grad as well, and lead nowhere (measured)."""
+    """Flag the views of a leaf that is flagged after them: they require grad as well, and lead nowhere (measured)."""
     for address in state.views(ref.id):
         view = state.heap[address]
         if isinstance(view, Tensor) and view.view is not None:
@@ -311,7 +305,7 @@ def _flag_views(state: State, ref: Ref, node: cst.CSTNode) -> None:
 
 
 def make_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """A tensor becomes a leaf that requires grad; what its value was made of gets no gradient through it."""
+    """Make a tensor a leaf that requires grad; what its value was made of gets no gradient through it."""
     record = tensor_at(state, ref)
     if record.grad is True and record.node.leaf == ref.id:
         return

@@ -1,4 +1,4 @@
-"""backward and autograd.grad: the walk over the tape, what it frees, and what it finds changed.
+"""backward and autograd.grad: the walk over the tape, what it releases, and what it finds changed.
 
 The engine runs the youngest node first (torch/csrc/autograd/engine.cpp), so the first thing that raises is that of
 the youngest node in trouble.

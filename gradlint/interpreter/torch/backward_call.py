@@ -119,7 +119,7 @@ def _walk_to(
     node: cst.CSTNode,
     retain: bool | None,
 ) -> None:
-    """The part of the tape between outputs and inputs is run; an input that it does not meet is unused."""
+    """Run the part of the tape between outputs and inputs; an input that is not reached is unused."""
     nodes = [tensor_at(state, root).node for root in roots]
     wanted = {tensor_at(state, target).node.id for target in targets}
     found = walk(nodes)
@@ -127,13 +127,14 @@ def _walk_to(
     part = Walk([one for one in found.certain if one.id in between], found.possible)
     filled = args.get(8, "materialize_grads", None if args.open else False)
     unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if filled is not False else False))
+    known = all(one.tracked is not None for one in found.possible.values())  # What is not known may hold any input.
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
             # It is no fault if the flag was only left off on a path: for integers, of which the program warns.
             machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
             return
-        if unused_ok is False and record.grad is True and _never_met(record.node, found):
+        if unused_ok is False and record.grad is True and known and record.node.id not in found.possible:
             machine.emit(GradInputUnused(node, record.syntax))
             return
     if all(tensor_at(state, target).grad for target in targets):
@@ -141,11 +142,6 @@ def _walk_to(
     machine.announce(state, Differentiated(node, found.possible))
     if not refuses_walk(machine, part.certain, between | wanted, node):
         _run_part(machine, state, part, node, retain)
-
-
-def _never_met(target: Node, found: Walk) -> bool:
-    """Return whether an input is certainly not in the graph: what is not known may hold it."""
-    return target.id not in found.possible and all(one.tracked is not None for one in found.possible.values())
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:

@@ -1,4 +1,4 @@
-"""What a backward starts from: its roots, one gradient for each, and what torch says of them before it walks."""
+"""What a backward starts from: its roots, one gradient for each, and what torch refuses before it runs."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check_root(
     node: cst.CSTNode,
     index: int,
 ) -> bool:
-    """Return whether torch raises at a root before it walks. `index`: which of several roots it is."""
+    """Return whether torch raises at a root before it runs the graph. `index`: which of several roots it is."""
     record = tensor_at(state, root)
     if isinstance(gradient, (int, float)):
         machine.emit(refusal.GradientIsNumber(node, call))

@@ -51,7 +51,7 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
 
 
 def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
-    """Results that come without a graph."""
+    """Return results without a graph."""
 
     def constant(leaf: Value) -> Value:
         record = tensor_of(state, leaf) if isinstance(leaf, Ref) else None
@@ -66,7 +66,7 @@ def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
 def _run_later(
     machine: Machine, state: State, value: Value, sources: list[Tensor], before: int, node: cst.CSTNode
 ) -> Value:
-    """Results of which torch knows the arguments only; what the function came to shows in backward."""
+    """Return results of which torch knows the arguments only; what the function came to shows in backward."""
     if type(value) is tuple:
         return tuple(_run_later(machine, state, one, sources, before, node) for one in value)
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
@@ -110,7 +110,7 @@ def _is_data(machine: Machine, state: State, args: Args) -> bool:
 
 
 def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:
-    """Results whose graph shows nothing of the function but what came into it."""
+    """Return results whose graph shows nothing of the function but what came into it."""
 
     def hidden(leaf: Value) -> Value:
         record = tensor_of(state, leaf) if isinstance(leaf, Ref) else None

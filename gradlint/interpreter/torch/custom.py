@@ -13,7 +13,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.refusal.functions import DirtyNotReturned
 from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
@@ -44,8 +44,8 @@ from gradlint.interpreter.torch.transform.levels import refuses_custom
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEEPING = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable"})
-"""The methods of `ctx` that remember tensors."""
+_KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_differentiable": "unmarked"}
+"""The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 
 _SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
@@ -122,7 +122,10 @@ def _recorded(
     # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
     saved = tensors_among(state, kept_by.saved) if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
-    made = _node(state, cls, node, edges, requires, kept, machine)
+    name = f"{getattr(state[cls], 'name', 'apply')}.apply"
+    made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
+        machine.without_backward[made.id] = node
     results = [known_tensor(machine, state, value) for value in parts_of(result)]
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
@@ -130,27 +133,11 @@ def _recorded(
     return _attached(machine, state, made, ctx, inputs, result, node)
 
 
-def _node(
-    state: State,
-    cls: Ref,
-    node: cst.CSTNode,
-    edges: list[Edge],
-    requires: Tri,
-    kept: tuple[Saved, ...],
-    machine: Machine,
-) -> Node:
-    name = getattr(state[cls], "name", "apply")
-    made = Node(f"{name}.apply", node, edges, tracked=requires, saved=kept, frees=bool(kept))
-    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
-        machine.without_backward[made.id] = node
-    return made
-
-
 def ctx_state(state: State, ctx: Ref) -> CtxState:
     """Return what the methods of a `ctx` were given."""
-    record = state[ctx]
-    assert isinstance(record, Instance) and isinstance(record.inner, CtxState)
-    return record.inner
+    inner = state.at(ctx, Instance).inner
+    assert isinstance(inner, CtxState)
+    return inner
 
 
 def tensors_among(state: State, values: Value) -> tuple[Ref, ...]:
@@ -219,8 +206,8 @@ def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
 
 def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
     """Return where an attribute of `ctx` was set; after a join, only the call of `apply` is known."""
-    record = state[ctx]
-    assert isinstance(record, Instance) and record.syntax is not None
+    record = state.at(ctx, Instance)
+    assert record.syntax is not None
     return dict(reversed(record.marks)).get(name, record.syntax)
 
 
@@ -236,20 +223,12 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
     values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
-    record, kept = state[ctx], ctx_state(state, ctx)
-    assert isinstance(record, Instance)
-    match name:
-        case "save_for_backward":
-            kept = kept._replace(saved=values)
-        case "mark_dirty":
-            kept = kept._replace(dirty=values)
-        case _:
-            kept = kept._replace(unmarked=values)
-    state.put(ctx.id, record._replace(inner=kept))
+    kept = ctx_state(state, ctx)._replace(**{_KEEPING[name]: values})
+    state.put(ctx.id, state.at(ctx, Instance)._replace(inner=kept))
     return None
 
 
-def ctx_attribute(machine: Machine, state: State, ctx: Ref, record: Instance, name: str) -> Value:
+def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str) -> Value:
     """Return an attribute of `ctx` that forward has not set itself."""
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
@@ -312,18 +291,13 @@ def run_aside(
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
     machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, len(inputs.values), inputs.fewest))
-    return set.intersection(*(_nones(value, len(inputs.values)) for _, value in ends)) if ends else set()
+    nones = ({place for place, part in enumerate(parts_of(value)) if part is None} for _, value in ends)
+    return set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
 
 
 def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:
     """Return the gradient that arrives for one result."""
-    ref = unknown_tensor(state, node)
-    record = known_tensor(machine, state, value)
-    shape = None if record is None else tensor_at(state, record).shape
-    dtype = None if record is None else tensor_at(state, record).dtype
+    ref, of = unknown_tensor(state, node), known_tensor(machine, state, value)
+    shape, dtype = (None, None) if of is None else (tensor_at(state, of).shape, tensor_at(state, of).dtype)
     state.put(ref.id, tensor_at(state, ref)._replace(grad=False, shape=shape, dtype=dtype))
     return ref
-
-
-def _nones(value: Value, count: int) -> set[int]:
-    return {index for index, part in enumerate(parts_of(value)[:count]) if part is None}

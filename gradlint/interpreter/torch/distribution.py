@@ -78,7 +78,7 @@ def call_distribution(
         scored = [tensor_at(state, one) for one in given]
         hidden = any(isinstance(value, Unknown) for value in args.values()) and len(given) < len(tuple(args.values()))
         tracked = both(either([*(one.grad for one in (*parameters, *scored)), None if hidden else False]), state.grad)
-        # Behind a sample an agent's critic is asked, who is trained elsewhere: that a gradient comes is not certain.
+        # After a sample an agent's critic is asked, who is trained elsewhere: that a gradient comes is not certain.
         flows = [Edge(one.node, None if name == "rsample" and one.grad else one.grad) for one in parameters]
         flows += [Edge(one.node, one.grad, "scored" if one.grad is False else None) for one in scored]
         others = [Edge(value.origin, None) for value in args.values() if isinstance(value, Unknown) and value.origin]

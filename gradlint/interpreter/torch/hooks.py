@@ -5,7 +5,7 @@ The hooks of a module stand in its record, those of a tensor's node in the facts
 Measured with torch 2.13: what a forward hook returns replaces the output, unless it is None, and a forward pre-hook's
 replaces the arguments; `module.forward(x)` runs none of them. With a backward hook the arguments and the output of a
 module are views made by a custom function, which refuse in-place writes. Gradients come without a graph, unless the
-backward was told to create one.
+backward was called with `create_graph=True`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def call_hooked(
     output = forward(args)
     for hook in hooks:
         if hook.kind == "forward":
-            output = _behind(machine, state, ref, hook, args, output, node)
+            output = _after(machine, state, ref, hook, args, output, node)
     if watched and state.grad is True:
         output = _guarded(machine, state, output, node)
     return output
@@ -152,9 +152,7 @@ def _before(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, no
     return args._replace(positional=result if type(result) is tuple else (result,))
 
 
-def _behind(
-    machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, output: Value, node: cst.CSTNode
-) -> Value:
+def _after(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, output: Value, node: cst.CSTNode) -> Value:
     given: tuple[Value, ...] = (ref, args.positional, output)
     if hook.keywords is True:
         keywords = state.new(Mapping(dict(args.keywords.items()), args.open))

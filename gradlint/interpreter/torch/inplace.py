@@ -46,7 +46,7 @@ def refused_write(state: State, ref: Ref, sources: Sequence[Edge]) -> tuple[type
             return refusal.LeafWrite, record
         return None
     base = tensor_at(state, Ref(view.base))
-    # A leaf whose flag was switched on behind the view: the view requires grad from then on, too.
+    # A leaf whose flag was switched on after the view was taken: the view requires grad from then on, too.
     flagged = base.leaf is True and base.grad is True
     if not needs and record.grad is not True and not flagged:
         return None
@@ -113,9 +113,9 @@ def write(
 def _refuse(machine: Machine, change: _Change, kind: type[refusal.RefusedWrite], record: Tensor, base: Tensor) -> None:
     viewed = record.syntax if record.view is not None else None
     tracked = any(edge.flows is True for edge in change.sources)
-    held = base.node.leaf in machine.optimized and _reach_only(change.sources, base.node)
+    optimized = base.node.leaf in machine.optimized and _reach_only(change.sources, base.node)
     built = machine.builder(change.syntax, change.op)
-    event = kind(change.syntax, change.op, base.syntax, viewed, base.parameter, tracked, built, held)
+    event = kind(change.syntax, change.op, base.syntax, viewed, base.parameter, tracked, built, optimized)
     if isinstance(event, refusal.InferenceWrite):
         event = replace(event, mode=machine.inference_mode)
     machine.emit(event)
@@ -181,8 +181,8 @@ def _rebase(machine: Machine, state: State, ref: Ref, change: _Change) -> None:
         if tracked is not False and view is None:
             regenerate_views(state, ref.id, node, grad)
         return
-    # CopySlices: the base gets the new history, and every view of it is a view of that. It frees the function that it
-    # holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
+    # CopySlices: the base gets the new history, and every view of it is a view of that. It releases the function that
+    # it holds, whatever that has saved (torch/csrc/autograd/functions/tensor.cpp).
     base = tensor_at(state, Ref(view.base))
     frees = True if tracked is True else change.frees
     node = _written(machine, state, ref, change, Edge(base.node, base.grad), tracked, frees)

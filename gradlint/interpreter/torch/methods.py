@@ -22,14 +22,7 @@ from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
-from gradlint.interpreter.torch.tensor import (
-    OVERLAP,
-    both,
-    known_tensor,
-    new_tensor,
-    same_memory,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import OVERLAP, both, known_tensor, new_tensor, same_memory, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
 
 

@@ -39,7 +39,7 @@ from gradlint.interpreter.torch.data_loader import SAMPLERS, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
-from gradlint.interpreter.torch.module_methods import METHODS
+from gradlint.interpreter.torch.module_methods import METHODS, set_attribute
 from gradlint.interpreter.torch.module_parts import fill_container
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
@@ -60,13 +60,10 @@ from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed
 
 
-def new_user_module(machine: Machine, state: State, cls: Ref, base: str, args: Args, node: cst.CSTNode) -> Ref:
+def new_user_module(state: State, cls: Ref, node: cst.CSTNode) -> Ref:
     """Return an object of a class of the program that derives from a torch module."""
-    ref = state.new(Instance(cls, {}, {}, False, node))
-    if isinstance(find_in_class(state, cls, "__init__"), Function):
-        record = state.at(ref, Instance)
-        state.put(ref.id, record._replace(module=ModuleState(uninitialised=True)))
-    return ref
+    uninitialised = isinstance(find_in_class(state, cls, "__init__"), Function)
+    return state.new(Instance(cls, {}, {}, False, node, module=ModuleState(uninitialised=uninitialised)))
 
 
 def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -133,12 +130,11 @@ def module_attribute(
 ) -> Value:
     """Return an attribute that the program has not set: a method of torch's, or unknown."""
     if is_module_path(base):
-        if name in METHODS or name == "forward" or (name in frameworks.METHODS and base.endswith(".LightningModule")):
+        own = name in METHODS or name == "forward" or wrapper_method(base, name) is not None
+        if own or (name in frameworks.METHODS and base.endswith(".LightningModule")):
             return Bound(obj, name)
         if name == "training":
             return record.module.training
-        if wrapper_method(base, name) is not None:
-            return Bound(obj, name)
         if name in record.config:
             return record.config[name]
         if record.module.foreign:
@@ -149,11 +145,8 @@ def module_attribute(
         if name in OPTIMIZER_METHODS:
             return Bound(obj, name)
         machine.announce(state, NameMissing(node, obj, name))
-    if base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base):
-        return Bound(obj, name)
-    if name in ENGINES.get(base, ()):
-        return Bound(obj, name)
-    return machine.symbol("attr", obj, name)
+    has_methods = base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base)
+    return Bound(obj, name) if has_methods or name in ENGINES.get(base, ()) else machine.symbol("attr", obj, name)
 
 
 def _is_helper(path: str) -> bool:
@@ -223,15 +216,10 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
 
 def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
     """container[index] = module"""
-    if isinstance(index, int) and not record.module.foreign:
-        names = list(record.attrs)
-        if -len(names) <= index < len(names):
-            state.put(ref.id, record._replace(attrs={**record.attrs, names[index]: value}))
-            return
-    if isinstance(index, str):
-        state.put(ref.id, record._replace(attrs={**record.attrs, index: value}))
-        return
-    state.put(ref.id, record.with_unnamed(value))
+    names = list(record.attrs)
+    if isinstance(index, int) and not record.module.foreign and -len(names) <= index < len(names):
+        index = names[index]
+    set_attribute(state, ref, index, value)
 
 
 # Calls.
@@ -294,14 +282,11 @@ def _call_torch_module(
         flags["training"] = facts.UNKNOWN
     parts: list[Input] = []
     for name, value in record.attrs.items():
-        if isinstance(value, Ref):
-            tensor = state.heap.get(value.id)
-            if isinstance(tensor, Tensor):
-                # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
-                label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
-                if tensor.parameter and "p.*" in entry.row.saved:
-                    label = "p.*"
-                parts.append(Input(label, value))
+        tensor = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(tensor, Tensor):
+            # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
+            label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
+            parts.append(Input("p.*" if tensor.parameter and "p.*" in entry.row.saved else label, value))
     return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
 
 
@@ -312,6 +297,7 @@ def call_module_method(
     machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
     if name.startswith("super."):
         return _super_method(machine, state, ref, record, name.removeprefix("super."), args, node)
+    path = record.cls.path if isinstance(record.cls, External) else ""
     if module_base(state, record) is not None:
         if name == "forward":
             return _call_library(machine, state, ref, record, args, node)
@@ -320,13 +306,13 @@ def call_module_method(
             if record.module.uninitialised:
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
-    elif isinstance(record.cls, External) and record.cls.path in SAMPLERS:
+    elif path in SAMPLERS:
         return call_sampler(machine, state, ref, name, node)
-    elif isinstance(record.cls, External) and _is_helper(record.cls.path):
+    elif _is_helper(path):
         return call_helper(machine, state, ref, record, name, args, node)
-    elif isinstance(record.cls, External) and record.cls.path.startswith("torch.distributions."):
+    elif path.startswith("torch.distributions."):
         return call_distribution(machine, state, ref, record, name, args, node)
-    elif record.cls == External(HANDLE):
+    elif path == HANDLE:
         if name in ("remove", "__exit__"):
             remove(state, record)
         return None

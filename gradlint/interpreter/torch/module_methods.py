@@ -10,7 +10,6 @@ from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
-from gradlint.facts.traits import CASTS
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
@@ -141,16 +140,17 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     parameter_registered(machine, state, args.get(1, "param"), node)
-    _set(state, ref, args.get(0, "name"), args.get(1, "param"))
+    set_attribute(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
 
 def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    _set(state, ref, args.get(0, "name"), args.get(1, "tensor"))
+    set_attribute(state, ref, args.get(0, "name"), args.get(1, "tensor"))
     return None
 
 
-def _set(state: State, ref: Ref, name: Value, value: Value) -> None:
+def set_attribute(state: State, ref: Ref, name: Value, value: Value) -> None:
+    """Register something in a module, by a name that may not be known."""
     record = state.at(ref, Instance)
     if isinstance(name, str):
         state.put(ref.id, record._replace(attrs={**record.attrs, name: value}))
@@ -230,7 +230,10 @@ METHODS: dict[str, Method] = {
     "compile": _itself,
     "share_memory": _itself,
     "to": _to,
-    **{name: _cast(dtype) for name, dtype in CASTS.items() if name in ("float", "double", "half", "bfloat16")},
+    "float": _cast("float32"),
+    "double": _cast("float64"),
+    "half": _cast("float16"),
+    "bfloat16": _cast("bfloat16"),
     "train": _train,
     "eval": lambda machine, state, ref, args, node: _train(machine, state, ref, Args((False,)), node),
     "requires_grad_": _requires_grad,

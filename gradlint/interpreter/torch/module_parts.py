@@ -39,7 +39,7 @@ def count_parts(state: State, record: Instance) -> int | None:
 
 
 def delete_part(state: State, ref: Ref, record: Instance, index: Value) -> None:
-    """del container[index]: what stands behind moves up."""
+    """del container[index]: what follows moves up."""
     if module_base(state, record) not in LISTS | DICTS:
         return
     names = list(parts(record))

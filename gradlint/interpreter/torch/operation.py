@@ -28,7 +28,7 @@ from gradlint.shapes.operand import Operand, Several
 
 
 class Input(NamedTuple):
-    """A tensor argument: its label in the table, and the tensor; or the graph behind something that may be one."""
+    """A tensor argument: its label in the table, and the tensor; or the graph of something that may be one."""
 
     label: str
     ref: Ref | None
@@ -191,7 +191,7 @@ class Operation:
         return given.ref is None or tensor_at(self.state, given.ref).dtype not in COMPLEXES
 
     def sizes(self) -> Operand | Several:
-        """Shape and type of the result, as far as they can be told."""
+        """Return shape and type of the result, as far as they are known."""
         operands = operands_of(self.machine, self.state, self.bound)
         if self.name == "einsum":
             operands["operands"] = operands.pop("tensors", None)

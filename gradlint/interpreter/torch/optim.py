@@ -27,7 +27,7 @@ from gradlint.domain.value import (
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.parameters import held_by_optimizer, optimizer_state
+from gradlint.interpreter.torch.parameters import members_of, optimizer_state
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
 
 
@@ -106,16 +106,15 @@ def _collect(
         tensor = known_tensor(machine, state, item)
         if tensor is not None:
             found[tensor.id] = tensor
-        elif isinstance(item, Ref) and isinstance(state[item], Mapping):
-            group = state[item]
-            assert isinstance(group, Mapping)
+        elif isinstance(item, Ref) and isinstance(group := state[item], Mapping):
             inner = group.items.get("params")
             single = known_tensor(machine, state, inner)
             if single is not None:
                 found[single.id] = single
                 continue
             more, more_open = _collect(machine, state, inner, node)
-            settled = settled and not _is_picked(state, inner)
+            # Where undecided tests may have picked the items, each group may hold the others' rest.
+            settled = settled and not (isinstance(inner, Ref) and state.undecided_since(inner.id))
             if shared is not None and settled:
                 shared.extend(one for one in more if one.id in found)
             found.update({one.id: one for one in more})
@@ -125,11 +124,6 @@ def _collect(
     return list(found.values()), is_open
 
 
-def _is_picked(state: State, items: Value) -> bool:
-    """Return whether undecided tests may have picked a list's items: each group may hold the others' rest."""
-    return isinstance(items, Ref) and state.undecided_since(items.id)
-
-
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(closure=None): parameters without a gradient are left out."""
     machine.announce(state, announcement.StepCalled(node, ref))
@@ -137,10 +131,11 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if isinstance(closure, (int, float)) or known_tensor(machine, state, closure) is not None:
         machine.emit(ClosureIsValue(node))
         return Unknown("raised")
-    if closure is None and not args.open and _wants_closure(state, ref):
+    # An optimizer of the program may have a step of its own.
+    if closure is None and not args.open and state.at(ref, Instance).cls == External("torch.optim.LBFGS"):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
-    params = held_by_optimizer(state, ref)
+    params = members_of(state, ref)
     machine.announce(state, announcement.Stepped(node, ref, params))
     _update(machine, state, params, node)
     return result
@@ -170,21 +165,15 @@ def _update(machine: Machine, state: State, params: Iterable[Ref], node: cst.CST
             bump(machine, state, param, Write(node, "optimizer.step", filled))
 
 
-def _wants_closure(state: State, ref: Ref) -> bool:
-    """Return whether `step` requires a closure; an optimizer of the program may have a step of its own."""
-    record = state[ref]
-    return isinstance(record, Instance) and record.cls == External("torch.optim.LBFGS")
-
-
 def _evaluations(state: State, ref: Ref) -> int:
-    """Return how often a step calls its closure: LBFGS does so again and again, unless told otherwise."""
+    """Return how often a step calls its closure: LBFGS does so again and again, unless `max_iter` is given."""
     record = state.at(ref, Instance)
     several = isinstance(record.cls, External) and record.cls.path.endswith(".LBFGS")
     return 2 if several and "max_iter" not in record.config else 1
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    params = held_by_optimizer(state, ref)
+    params = members_of(state, ref)
     machine.announce(state, announcement.GradientsCleared(node, params))
     for param in params:
         clear_gradient(machine, state, param, args, node)
@@ -200,12 +189,9 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
     if drop is True:
         machine.announce(state, announcement.GradientReleased(node, record.accumulated))
         state.put(param.id, record._replace(accumulated=NoGradient(record.syntax, fresh_address())))
-    elif is_absent(state, param, record.accumulated):
-        return
-    elif drop is False:
-        if isinstance(record.accumulated, Ref):
-            bump(machine, state, record.accumulated, Write(node, "zero_grad"))
-    else:
+    elif drop is False and isinstance(record.accumulated, Ref):
+        bump(machine, state, record.accumulated, Write(node, "zero_grad"))
+    elif drop is not False and not is_absent(state, param, record.accumulated):
         state.put(param.id, record._replace(accumulated=Unknown("gradient")))
 
 
@@ -214,22 +200,17 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     more, more_open = _collect(machine, state, (group,), node)
     record = state.at(ref, Instance)
     _admit(machine, state, announcement.ParametersTaken(node, ref, group, more, complete=not more_open))
-    held = held_by_optimizer(state, ref)
-    whole = all(one in held for one in more) and not more_open
-    _refuse_shared(machine, state, (one for one in more if one in held), node, whole=whole)
-    inner = OptimizerState((*held, *more), optimizer_state(record).open or more_open)
+    members = members_of(state, ref)
+    whole = all(one in members for one in more) and not more_open
+    _refuse_shared(machine, state, (one for one in more if one in members), node, whole=whole)
+    inner = OptimizerState((*members, *more), optimizer_state(record).open or more_open)
     state.put(ref.id, record._replace(inner=inner))
     return None
-
-
-def _nothing(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return Unknown()
 
 
 OPTIMIZER_METHODS: dict[str, Method] = {
     "step": _step,
     "zero_grad": _zero_grad,
     "add_param_group": _add_group,
-    "state_dict": _nothing,
-    "load_state_dict": _nothing,
+    **{name: lambda machine, *_: Unknown() for name in ("state_dict", "load_state_dict")},
 }

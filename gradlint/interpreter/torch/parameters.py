@@ -71,7 +71,7 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     return list(found.values()), is_open
 
 
-def held_by_optimizer(state: State, optimizer: Ref) -> tuple[Ref, ...]:
+def members_of(state: State, optimizer: Ref) -> tuple[Ref, ...]:
     """Return the parameters that an optimizer is known to hold."""
     params = optimizer_state(state.heap.get(optimizer.id)).params
     return tuple(one for one in params if isinstance(one, Ref)) if isinstance(params, tuple) else ()
@@ -135,13 +135,13 @@ def parameter_registered(machine: Machine, state: State, value: Value, node: cst
     """register_parameter(name, value): torch refuses what is no parameter."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor) and not record.parameter and record.node.tracked is True:
-        for leaf in leaf_records(state, record.node):
+        for leaf in leaf_records_of(state, record.node):
             if leaf.parameter:
                 machine.emit(NoParameterRegistered(node, leaf.node.syntax))
                 return
 
 
-def leaf_records(state: State, node: Node) -> Iterator[Tensor]:
+def leaf_records_of(state: State, node: Node) -> Iterator[Tensor]:
     """Yield the leaves that a value was computed from."""
     for leaf in leaves([node], inputs):
         record = state.heap.get(leaf.leaf) if leaf.leaf is not None else None
@@ -226,10 +226,17 @@ def _convolution(rank: int, transposed: bool) -> Callable[[str, Config], Shape]:
 
 _RULES: dict[str, Callable[[str, Config], Shape]] = {
     "Linear": _linear,
-    **dict.fromkeys(("Embedding", "EmbeddingBag"), _sized("num_embeddings", "embedding_dim")),
+    "Embedding": _sized("num_embeddings", "embedding_dim"),
+    "EmbeddingBag": _sized("num_embeddings", "embedding_dim"),
     "LayerNorm": _layer_norm,
     "GroupNorm": _sized("num_channels"),
-    **{f"BatchNorm{rank}d": _sized("num_features") for rank in (1, 2, 3)},
-    **{f"Conv{rank}d": _convolution(rank, False) for rank in (1, 2, 3)},
-    **{f"ConvTranspose{rank}d": _convolution(rank, True) for rank in (1, 2, 3)},
+    "BatchNorm1d": _sized("num_features"),
+    "BatchNorm2d": _sized("num_features"),
+    "BatchNorm3d": _sized("num_features"),
+    "Conv1d": _convolution(1, False),
+    "Conv2d": _convolution(2, False),
+    "Conv3d": _convolution(3, False),
+    "ConvTranspose1d": _convolution(1, True),
+    "ConvTranspose2d": _convolution(2, True),
+    "ConvTranspose3d": _convolution(3, True),
 }

@@ -266,7 +266,7 @@ def _kept(call: Operation) -> list[Input]:
 
 
 def _joins(call: Operation) -> bool:
-    """Return whether two tensors or more are put together: in a loop, what two turns have given."""
+    """Return whether two tensors or more are put together: in a loop, what two iterations have given."""
     if call.canonical not in JOINS:
         return False
     joined = {given.ref.id: given.ref for given in call.inputs if given.ref is not None and given.label == "tensors"}

@@ -1,6 +1,6 @@
 """`GradScaler` and learning rate schedulers: objects that stand between a loop and its optimizer.
 
-What a scaler refuses was measured with torch 2.13: `step` or `unscale_` twice before `update`, `unscale_` behind
+What a scaler refuses was measured with torch 2.13: `step` or `unscale_` twice before `update`, `unscale_` after
 `step`, and `update` with neither before it.
 """
 
@@ -21,7 +21,7 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
-from gradlint.interpreter.torch.parameters import held_by_optimizer
+from gradlint.interpreter.torch.parameters import members_of
 from gradlint.interpreter.torch.scaler_stages import begin_stages, enter_stage, forget_stages, stages_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 
@@ -79,7 +79,7 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """unscale_(optimizer): the gradients are divided in place."""
     optimizer = args.get(0, "optimizer")
-    params = held_by_optimizer(state, optimizer) if isinstance(optimizer, Ref) else ()
+    params = members_of(state, optimizer) if isinstance(optimizer, Ref) else ()
     if not isinstance(optimizer, Ref) or not params:
         forget_stages(state, ref)
         return None
@@ -104,7 +104,7 @@ def _former(state: State, scaler: Ref, optimizer: Ref) -> Literal["nothing", "un
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """step(optimizer): unscales what is not unscaled yet, and steps unless a gradient is infinite."""
     optimizer = args.get(0, "optimizer")
-    if not isinstance(optimizer, Ref) or not held_by_optimizer(state, optimizer):
+    if not isinstance(optimizer, Ref) or not members_of(state, optimizer):
         forget_stages(state, ref)
         return unknown_call(machine, state, args.values(), node)
     former = _former(state, ref, optimizer)
@@ -116,7 +116,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """update(): the scale for the next turn."""
+    """update(): the scale for the next iteration."""
     stages = stages_of(state, ref)
     if stages is not None and not stages.of and not args.positional and not args.keywords:
         machine.emit(ScalerOutOfOrder(node, "updated first"))

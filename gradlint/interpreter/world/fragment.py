@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
-from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
@@ -63,7 +62,8 @@ class Names:
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
-            self._look(node, top)
+            if type(node) in _TELLING:
+                self._look(node, top)
             below = top and not isinstance(node, _SCOPES)
             stack.extend((child, below) for child in reversed(tuple(parts(node))))
 
@@ -152,6 +152,14 @@ class Names:
             for element in target.elements:
                 self.bind(element.value, top)
 
+
+_TELLING = frozenset(
+    {
+        *(cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr),
+        *(cst.For, cst.CompFor, cst.FunctionDef, cst.ClassDef, cst.AsName, cst.Param, cst.ImportAlias, cst.Global),
+    }
+)
+"""The syntax that names stand in."""
 
 _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
@@ -264,7 +272,13 @@ _WRAPPERS = frozenset(
 
 def backpropagates(where: cst.CSTNode) -> bool:
     """Return whether a function or class speaks of `backward`; most do not, and need no closer look."""
-    return any(type(one) is cst.Attribute and one.attr.value == "backward" for one in reachable((where,), parts))
+    stack = [where]
+    while stack:
+        node = stack.pop()
+        if type(node) is cst.Attribute and node.attr.value == "backward":
+            return True
+        stack.extend(parts(node))
+    return False
 
 
 def is_bare(param: Param) -> bool:

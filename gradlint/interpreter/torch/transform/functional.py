@@ -99,15 +99,15 @@ def _depends(machine: Machine, state: State, name: str, inner: _Values, output: 
             continue
         if record.grad is False:
             return inside.unfit(machine, node, name, "strict-output")
-        behind = _behind(record.node)
+        within = _within(record.node)
         for index, source in enumerate(inner):
             leaf = tensor_of(state, source)
-            if behind is not None and leaf is not None and leaf.node.id not in behind:
+            if within is not None and leaf is not None and leaf.node.id not in within:
                 return inside.unfit(machine, node, name, "strict-input", index)
     return True
 
 
-def _behind(root: Node) -> set[int] | None:
+def _within(root: Node) -> set[int] | None:
     """Return all nodes that a gradient may come to; None where that is not known."""
     nodes = list(reachable([root], certain_inputs))
     if any(one.tracked is None or any(edge.flows is None for edge in one.edges) for one in nodes):

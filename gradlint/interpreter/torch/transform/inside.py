@@ -113,7 +113,7 @@ def differentiable(machine: Machine, state: State, name: str, values: Iterable[V
 
 
 def as_leaves(machine: Machine, state: State, value: Value, node: cst.CSTNode, level: Level | None) -> Value:
-    """Arguments to be differentiated by: inside, they are leaves of their own."""
+    """Return arguments to be differentiated by as they are inside: leaves of their own."""
 
     def fresh(leaf: Value) -> Value:
         record = tensor_of(state, leaf)
@@ -167,7 +167,7 @@ def with_aux(
 
 
 def outside(state: State, value: Value, sources: tuple[Tensor, ...], node: cst.CSTNode, *, sized: bool = True) -> Value:
-    """Results as they leave a transform: what went in is behind them, and whether they have a graph is not known.
+    """Return results as they leave a transform: computed from what went in; whether they have a graph is not known.
 
     A tensor that the function takes from outside may give them one. `sized`: they have the sizes of the leaves.
     """

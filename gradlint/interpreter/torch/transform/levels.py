@@ -156,7 +156,7 @@ def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
 
 
 def _drops(flags: dict[str, object]) -> bool:
-    """Return whether a dropout certainly draws: a function does so unless it is told not to, a module in training."""
+    """Return whether a dropout certainly draws: a function does so by default, a module in training."""
     if flags.get("p") == 0:
         return False
     return flags.get("training") is True
