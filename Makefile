@@ -30,8 +30,9 @@ check: $(READY)
 	$(BIN)/python tools/make_docs.py --check
 	$(BIN)/python -m pytest $(PARALLEL)
 
-# The tests of the house: reading, configuring, reporting, fixing, and the laws.
-QUICK := tests/test_*.py tests/entrypoints tests/report tests/fixes tests/source tests/laws tests/harness tests/rules/test_docs.py
+# The tests of the house: reading, configuring, reporting, fixing. Those that run torch or whole corpora take longer.
+QUICK := tests/test_*.py tests/entrypoints tests/report tests/fixes tests/source tests/harness tests/rules/test_docs.py \
+	--ignore tests/entrypoints/test_confirm.py --ignore tests/entrypoints/test_precommit.py
 
 # The same in a minute: the tests that need no torch, and every 20th program of the golden files.
 quick: $(READY)

@@ -55,7 +55,7 @@ def test_bad_usage(tmp_path: Path, arguments: list[str]) -> None:
 @pytest.mark.parametrize("arguments", [["check"], ["check", "--output-format", "json"], ["rule", "--all"]])
 def test_standard_output_that_closes_early(tmp_path: Path, arguments: list[str]) -> None:
     """As under `| head -1`: no traceback, no complaint of Python's at exit."""
-    (tmp_path / "a.py").write_text("import torch\n" + "w = torch.ones(3, requires_grad=True)\nw += 1\n" * 3_000)
+    (tmp_path / "a.py").write_text("import torch\n" + "w = torch.ones(3, requires_grad=True)\nw += 1\n" * 1_000)
     command = [sys.executable, "-m", "gradlint", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(Path(gradlint.__file__).parents[1])}
     with subprocess.Popen(

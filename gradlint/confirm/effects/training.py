@@ -194,7 +194,7 @@ _SCHEDULED = """\
 from torch.optim.optimizer import register_optimizer_step_post_hook
 stepped, early = [], []
 def watched(scheduler):
-    if not isinstance(scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
+    if not isinstance(scheduler, (torch.optim.Optimizer, torch.optim.lr_scheduler.ReduceLROnPlateau)):
         early.append(not any(one is scheduler.optimizer for one in stepped))
     return scheduler
 register_optimizer_step_post_hook(lambda optimizer, args, kwargs: stepped.append(optimizer))
