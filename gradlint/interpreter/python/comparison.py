@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientTested
+from gradlint.domain.graph import DATA
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Mapping, NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -89,8 +90,8 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
 
 
 def _is_supposed(value: Unknown) -> bool:
-    """Return whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
-    return value.origin is not None and value.origin.op.startswith(SUPPOSED_CALL)
+    """Return whether a value came out of a network that is supposed, or is data: tensors, and lists of them."""
+    return value.origin is not None and value.origin.op.startswith((SUPPOSED_CALL, DATA))
 
 
 def _contains(state: State, item: Value, container: Value) -> bool | None:

@@ -12,9 +12,11 @@ from collections.abc import Sequence as Paths
 import libcst as cst
 
 from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
-from gradlint.domain.graph import fresh_number
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
@@ -22,7 +24,9 @@ from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
+from gradlint.interpreter.world import guesses
 from gradlint.source.core import Block, Const, For, While
+from gradlint.source.lower.syntax import parts
 
 ITERATIONS = 2
 EXACT = 8
@@ -72,6 +76,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
         items_taken[0] = Unknown(key=(PART, iterable))
+    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node)
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
@@ -79,6 +84,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     iterations = Iterations(machine, before, instr.node)
     while items_taken:
         item = items_taken.pop(0)
+        item = item if origin is None else as_data(item, origin)
         iterations.begin()
         for other in live:
             other.set(instr.item, item)
@@ -168,6 +174,25 @@ def _limit(state: State, items: Sequence) -> int:
     if isinstance(first, Ref) and isinstance(state[first], (Tensor, Instance)):
         return MANY
     return EXACT
+
+
+def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> Node | None:
+    """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
+    if source is None or not machine.assumes or not machine.program.may_backpropagate:
+        return None
+    named = [one.value for one in reachable((source,), parts) if isinstance(one, cst.Name)]
+    if not guesses.is_data(*named):
+        return None
+    machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))
+    return Node(DATA, node, tracked=False)
+
+
+def as_data(value: Value, origin: Node) -> Value:
+    """Return what of a value is not known as data."""
+    if type(value) is tuple:
+        return tuple(as_data(one, origin) for one in value)
+    bare = isinstance(value, Unknown) and value.origin is None and value.kind is None and value.key is None
+    return Unknown(None, origin, None, origin.syntax) if bare else value
 
 
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:

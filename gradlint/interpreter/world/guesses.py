@@ -72,6 +72,14 @@ _LOOKING = frozenset(
 )
 
 
+_DATA = re.compile(r"\w*loaders?|\w*datasets?|batch(es)?|minibatch(es)?|dl|replay|dataiter")
+
+
+def is_data(*names: str) -> bool:
+    """Return whether a word of some names says that it stands for data, or for what yields data."""
+    return any(_DATA.fullmatch(word) for name in names for word in words(name))
+
+
 def only_looks(function: str) -> bool:
     """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps."""
     return any(word in _LOOKING for word in words(function))
