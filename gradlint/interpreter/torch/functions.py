@@ -28,11 +28,11 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.apply import apply, note_wanted
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
-from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
+from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLERS, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
