@@ -10,7 +10,7 @@ from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.escape import escape, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -79,6 +79,8 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
                 hidden.append(value)
                 hidden.extend(items.items)
                 is_open = True
+                for item in items.items:  # It is not known which parameter gets it.
+                    invalidate_attributes(state, item)
             else:
                 positional.extend(items.items)
         elif arg.star == "**":

@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Mapping, Record, Ref, Value
-from gradlint.interpreter.world.fragment import Fragment
+from gradlint.interpreter.world.fragment import Fragment, backpropagating
 from gradlint.source.core import Import
 from gradlint.source.files import Files, Unit
 
@@ -101,6 +101,8 @@ def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
     return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
+_BACKWARD = re.compile(r"\.[\s\\]*backward\b")
+
 BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
 _CANONICAL = (
@@ -147,6 +149,14 @@ class Program:
         """The names of this file that nothing binds."""
         assert isinstance(self.nowhere, cst.Module)
         return Fragment(self.nowhere)
+
+    @cached_property
+    def backpropagating(self) -> set[cst.CSTNode]:
+        """The functions and classes of this file that name `backward`."""
+        assert isinstance(self.nowhere, cst.Module)
+        own = None if self.loading is None else self.loading.other_files.unit(self.home)
+        speaks = self.may_backpropagate and (own is None or _BACKWARD.search(own.text) is not None)
+        return backpropagating(self.nowhere) if speaks else set()
 
     # Other files.
 

@@ -147,7 +147,8 @@ def _in_record(
 
 
 def _hold(found: dict[Place, tuple[Held, ...]], state: State, place: Place, values: Iterable[Value]) -> None:
-    roots = ((root_of(state, part), value) for value in values for part in contents(state, (value,)))
+    carrying = [value for value in values if type(value) in _CARRYING]
+    roots = ((root_of(state, part), value) for value in carrying for part in contents(state, (value,)))
     held = [Held(root, value) for root, value in roots if root is not None]
     if held:
         found[place] = tuple(held)
@@ -193,7 +194,7 @@ class Search:
         """Yield all graphs in values, in what they hold, and in the module's globals."""
         # A frame that nothing encloses is a module's.
         outermost = [frame.names.values() for frame in state.frames.values() if frame.outer is None]
-        starts = [value for group in (values, *outermost) for value in group if type(value) in _CARRYING]
+        starts = [value for group in (values, *outermost) for value in group if _may_carry(value, state.heap)]
         for value in contents(state, starts, lambda record: self._carriers_of(record, state.heap)):
             self.left -= 1
             if type(value) is Ref:
@@ -217,8 +218,11 @@ class Search:
 _CARRYING = frozenset({tuple, Unknown, Ref})
 
 
+_HOLDERS = frozenset({Instance, Mapping, Sequence})
+
+
 def _may_carry(value: Value, heap: Mapped[int, object]) -> bool:
-    if isinstance(value, Ref):
+    if type(value) is Ref:
         record = heap.get(value.id)
-        return not (isinstance(record, Tensor) and record.parameter)
-    return type(value) is tuple or (isinstance(value, Unknown) and value.origin is not None)
+        return not record.parameter if type(record) is Tensor else type(record) in _HOLDERS
+    return type(value) is tuple or (type(value) is Unknown and value.origin is not None)

@@ -135,7 +135,8 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
     for param in function.code.params:
         name = param.name
         if param.kind == "*":
-            names[name] = tuple(positional) if not args.open else Unknown()
+            known = tuple(positional)
+            names[name] = known if not args.open else state.new(Sequence(known, open=True)) if known else Unknown()
             positional = []
         elif param.kind == "**":
             names[name] = state.new(Mapping(dict(keywords.items()), args.open))

@@ -44,9 +44,17 @@ def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> V
     None if the program defines none, or not before a class of a library does.
     """
     skipping = after is not None
-    for base in linear_bases(state, cls):
+    order = linear_bases(state, cls)
+    for index, base in enumerate(order):
         if skipping:
             skipping = base != after
+            if (
+                not skipping
+                and _is_layer(base)
+                and not any(map(_is_layer, order[index + 1 :]))
+                and _defines(MODULE, name)
+            ):
+                return None  # The layer's own base comes next, which the order does not list: `super(nn.Linear, self)`.
             continue
         if isinstance(base, Ref):
             record = state[base]
@@ -55,6 +63,10 @@ def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> V
         elif isinstance(base, External) and _defines(base.path, name):
             return None
     return None
+
+
+def _is_layer(base: Value) -> bool:
+    return isinstance(base, External) and base.path.startswith("torch.nn.")
 
 
 def _defines(path: str, name: str) -> bool:

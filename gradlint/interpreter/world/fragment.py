@@ -270,15 +270,19 @@ _WRAPPERS = frozenset(
 """Functions and classes that give back, or stand for, the network that they are given."""
 
 
-def backpropagates(where: cst.CSTNode) -> bool:
-    """Return whether a function or class speaks of `backward`; most do not, and need no closer look."""
-    stack = [where]
+def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
+    """Return the functions and classes that speak of `backward`; most do not, and need no closer look."""
+    found: set[cst.CSTNode] = set()
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, ())]
     while stack:
-        node = stack.pop()
-        if type(node) is cst.Attribute and node.attr.value == "backward":
-            return True
-        stack.extend(parts(node))
-    return False
+        node, around = stack.pop()
+        kind = type(node)
+        if kind is cst.Attribute and node.attr.value == "backward":  # type: ignore[attr-defined]
+            found.update(around)
+        if kind is cst.FunctionDef or kind is cst.ClassDef:
+            around = (*around, node)
+        stack.extend([(part, around) for part in parts(node)])
+    return found
 
 
 def is_bare(param: Param) -> bool:

@@ -18,7 +18,7 @@ from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, backpropagates, is_bare
+from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_bare
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -124,7 +124,7 @@ def supposed_arguments(
     `trains`: whoever calls the function backpropagates what it returns.
     """
     free = {param.name: param.node for param in function.code.params if is_bare(param)}
-    if not free or not machine.assumes or not (trains or (machine.program.may_backpropagate and backpropagates(where))):
+    if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
     return _placeholders(machine, state, Supposed(Names(where), free))
 
