@@ -34,7 +34,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op in ("in", "not in"):
         found = _contains(state, left, right)
         if found is None:
-            return machine.symbol(op, left, right, kind="bool", syntax=instr.node)
+            held = machine.symbol("in", left, right, kind="bool", syntax=instr.node)
+            return held if op == "in" else machine.symbol("not", held, kind="bool")
         return found is (op == "in")
     if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
         same = _identical(state, left, right)

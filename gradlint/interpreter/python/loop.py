@@ -24,6 +24,7 @@ from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
+from gradlint.interpreter.torch.parameters import NAME
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Block, Const, For, While
 from gradlint.source.lower.syntax import parts
@@ -341,8 +342,14 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 def _forget_facts(before: State, after: State) -> None:
     """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path."""
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
-    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
+    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact) or _is_of_name(key))
     after.facts = facts
+
+
+def _is_of_name(value: object) -> bool:
+    """Return whether a test is one of a parameter's name, which is the same in every loop."""
+    key = value.key if isinstance(value, Unknown) else None
+    return key is not None and (key[0] == NAME or any(map(_is_of_name, key)))
 
 
 splitting_each(For, run_for)
