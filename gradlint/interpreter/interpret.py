@@ -10,8 +10,9 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
+from gradlint.domain.graph import Node
 from gradlint.domain.state import Frame, Names, State, fresh_address
-from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -213,7 +214,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
 
 
 def invalidate_since_init(state: State, made: Value) -> None:
-    """Forget what other methods may have changed since `__init__`: the length of lists, what was None or a number.
+    """Forget what other methods may have changed since `__init__`: lengths of lists, graphs, what was None or a number.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
     """
@@ -224,6 +225,11 @@ def invalidate_since_init(state: State, made: Value) -> None:
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
             state.put(value.id, one._replace(open=True))
+        elif isinstance(value, Ref) and isinstance(one, Tensor) and one.grad is False and not one.parameter:
+            # A loss that begins at zero: another method, or that of a subclass, adds to it.
+            state.put(
+                value.id, one._replace(grad=None, node=Node("input", one.syntax or one.node.syntax, tracked=None))
+            )
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, changed._replace(open=record.open or derived))
