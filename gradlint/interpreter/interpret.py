@@ -40,7 +40,7 @@ from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.imports import from_stars, imported
-from gradlint.interpreter.world.placeholders import supposed_arguments, supposed_value
+from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
@@ -278,6 +278,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         assumed = machine.assumed
         fresh = after.fork()
         invalidate_since_init(after, made)
+        suppose_attributes(machine, after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)

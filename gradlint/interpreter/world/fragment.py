@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -59,6 +61,7 @@ class Names:
         self.kept_as: dict[str, str] = {}
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
+        self.assigned: set[str] = set()
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
@@ -81,7 +84,10 @@ class Names:
                 elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
                     self.torn[node.value] = ()
             case cst.Call():
-                uses = self.of(node.func) if node.args else None
+                function = node.func
+                if isinstance(function, cst.Attribute) and function.attr.value == "forward":
+                    function = function.value
+                uses = self.of(function) if node.args else None
                 if uses is not None:
                     uses.called = True
                 stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
@@ -106,6 +112,8 @@ class Names:
         for target in (one.target for one in node.targets):
             self.bind(target, top)
             place = _spelled(target)
+            if place is not None:
+                self.assigned.add(place)
             if isinstance(target, (cst.Tuple, cst.List)):
                 parts = [element.value for element in target.elements]
                 self.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
@@ -135,8 +143,9 @@ class Names:
             uses.parts = True
 
     def uses_of(self, name: str) -> _Uses:
-        """Return the uses of a name, and of the attribute that keeps its value."""
-        found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
+        """Return the uses of a name, and of the attribute that keeps its value, or that a base class keeps it in."""
+        kept = self.kept_as.get(name, f"self.{name}")
+        found = [self.uses[one] for one in (name, kept) if one in self.uses]
         merged = _Uses(found[0].first if found else cst.parse_expression(name))
         for uses in found:
             merged.attributes |= uses.attributes
@@ -181,7 +190,7 @@ _OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype",
 
 
 class Supposed:
-    """What names are supposed to be that nothing binds, or parameters for which no argument is known."""
+    """What names are supposed to be: those that nothing binds, parameters without an argument, attributes of `self`."""
 
     def __init__(self, names: Names, free: Mapping[str, cst.CSTNode]) -> None:
         whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
@@ -199,10 +208,24 @@ class Supposed:
         self.networks: dict[str, cst.CSTNode] = {}
         groups = {"an optimizer": self.optimizers, "a loss function": self.losses, "a network": self.networks}
         for name, place in free.items():
-            role, kind = _role(name, names.uses_of(name))
+            role, kind = _role(name.removeprefix("self."), names.uses_of(name))
             if role is not None:
                 groups[role][name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
+
+    def only(self, names: AbstractSet[str]) -> Supposed:
+        """Return what some of the names are supposed to be."""
+        part = copy(self)
+        part.assumptions = [one for one in self.assumptions if one.subject in names]
+        part.networks = {name: node for name, node in self.networks.items() if name in names}
+        part.losses = {name: node for name, node in self.losses.items() if name in names}
+        part.optimizers = {name: node for name, node in self.optimizers.items() if name in names}
+        return part
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names that are supposed to be something."""
+        return self.networks.keys() | self.losses.keys() | self.optimizers.keys()
 
 
 class Fragment(Supposed):
@@ -217,6 +240,9 @@ class Fragment(Supposed):
         self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
+        places = {place: uses.first for place, uses in names.uses.items() if place.startswith("self.")}
+        self.attributes = Supposed(names, places)
+        self.assigned = names.assigned
         self.made = dict(_made(names))
         """By call, what it gives: the name that this is assigned to, its role, and what says so."""
 
@@ -285,9 +311,16 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
     return found
 
 
-def is_bare(param: Param) -> bool:
+def is_untyped(param: Param) -> bool:
     """Return whether neither annotation nor default says what a parameter is."""
-    return param.annotation is None and not param.kind and not param.has_default
+    said = param.annotation
+    head = said.value if isinstance(said, cst.Subscript) else said
+    plain = head is None or (isinstance(head, cst.Name) and head.value.lower() in _CONTAINERS)
+    return plain and not param.kind and not param.has_default
+
+
+_CONTAINERS = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence"})
+"""Annotations, in lower case, that say nothing of what is in a container."""
 
 
 def _is_whole(uses: _Uses) -> bool:

@@ -80,6 +80,17 @@ def is_data(*names: str) -> bool:
     return any(_DATA.fullmatch(word) for name in names for word in words(name))
 
 
+_INPUT = re.compile(
+    r"\w*(batch(es)?|data|inputs?|inps?|targets?|tgts?|labels?|images?|imgs?|samples?|tokens?|masks?|texts?|ids?|obs)"
+    r"|[xy]\w?|src|trg|reals?|observations?"
+)
+
+
+def is_input(parameter: str) -> bool:
+    """Return whether a name is one that a function which trains gives to its inputs and targets."""
+    return _INPUT.fullmatch(parameter.lower()) is not None
+
+
 def only_looks(function: str) -> bool:
     """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps."""
     return any(word in _LOOKING for word in words(function))

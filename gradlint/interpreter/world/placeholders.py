@@ -8,17 +8,18 @@ import libcst as cst
 
 from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import Edge, Node
-from gradlint.domain.state import State
+from gradlint.domain.graph import DATA, Edge, Node
+from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_bare
+from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_untyped
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -123,10 +124,40 @@ def supposed_arguments(
 
     `trains`: whoever calls the function backpropagates what it returns.
     """
-    free = {param.name: param.node for param in function.code.params if is_bare(param)}
+    free = {param.name: param.node for param in function.code.params if is_untyped(param)}
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
-    return _placeholders(machine, state, Supposed(Names(where), free))
+    made = _placeholders(machine, state, Supposed(Names(where), free))
+    for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
+        if name not in made and guesses.is_input(name):
+            machine.assume(Assumption("name", name, "data, which has no graph", node))
+            made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
+    return made
+
+
+def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
+    """Let attributes that are not known, of an object that nobody in sight makes, be what the file uses them as."""
+    record = state.heap.get(made.id) if isinstance(made, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(made, Ref):
+        return
+    if not machine.assumes or not machine.program.may_backpropagate:
+        return
+    fragment = machine.program.fragment
+    hidden = record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
+
+    def is_open(place: str) -> bool:
+        value = record.attrs.get(place.removeprefix("self."), MISSING)
+        return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
+
+    wanted = {place for place in fragment.attributes.names if is_open(place)}
+    values = _placeholders(machine, state, fragment.attributes.only(wanted)) if wanted else {}
+    attrs = {place.removeprefix("self."): value for place, value in values.items()}
+    state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
+
+
+def is_bare(value: object) -> bool:
+    """Return whether nothing at all is known of a value."""
+    return type(value) is Unknown and value.kind is None and value.origin is None and value.key is None
 
 
 def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
