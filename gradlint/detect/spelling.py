@@ -69,6 +69,8 @@ class SpellingDetector(Detector[None]):
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
+        if real is None and isinstance(record.cls, Ref):
+            real = names.near_own(name, _own_names(state, record))
         if real is None or record.open or not _is_known(state, record.cls) or name in self._assigned:
             return
         kind = "optimizer" if is_optimizer else "module"
@@ -144,6 +146,12 @@ def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
     return not any(node.op in _UNSEEN for node in found)
+
+
+def _own_names(state: State, record: Instance) -> set[str]:
+    """Return what the program names itself in an object and its classes."""
+    bases = (state.heap.get(base.id) for base in linear_bases(state, record.cls) if isinstance(base, Ref))
+    return {*record.attrs, *(name for base in bases if isinstance(base, Class) for name in base.attrs)}
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:

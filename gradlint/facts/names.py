@@ -93,6 +93,12 @@ _SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",
 """What other libraries call an argument."""
 
 
+def near_own(name: str, own: Iterable[str]) -> str | None:
+    """Return the one of a class's own names that a missing one is a slip of; of short names, a letter apart."""
+    known = sorted(own)
+    return nearest(name, known) or next((real for real in known if _is_near(name, real)), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the one name that is a slip away: other case, underscores, a plural, a suffix, or a letter or two."""
     candidates = sorted(known)
