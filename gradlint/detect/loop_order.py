@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import libcst as cst
@@ -18,11 +19,11 @@ from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
-from gradlint.domain.walk import inputs, is_reachable
+from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.source.lower.syntax import called_name
+from gradlint.source.lower.syntax import called_name, parts
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
@@ -40,6 +41,10 @@ class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
 
 
+class ClearedAt(PathFact):
+    """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
+
+
 class Fork(NamedTuple):
     """A fork on a path, and the test that was undecided there."""
 
@@ -55,7 +60,9 @@ class Steps:
     scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
     gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: the calls
     that clipped gradients which are None. `loops`: the run of a loop that an iteration belongs to.
-    `nth`: the step on one side of a fork where a remainder is tested, by the optimizer and the fork's number.
+    `wasted`: a backward whose gradients were cleared unused, and where, by optimizer. `empty`: a step that found no
+    gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step anywhere, or may. `nth`: the step on
+    one side of a fork where a remainder is tested, by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -66,6 +73,9 @@ class Steps:
     busy: set[int] = field(default_factory=set)
     clips: dict[cst.CSTNode, None] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
+    wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
+    empty: dict[int, cst.CSTNode] = field(default_factory=dict)
+    stepped: set[int] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
 
 
@@ -119,6 +129,7 @@ class LoopOrderDetector(Detector[Steps]):
     def _let_step(self, state: State) -> None:
         self._use(state)
         self.facts.busy.update(self.facts.stepping)
+        self.facts.stepped.update(self.facts.stepping)
         for optimizer in self.facts.stepping:
             if order_of(state, optimizer) is not None:
                 use.enter(state, optimizer, None)
@@ -161,6 +172,7 @@ class LoopOrderDetector(Detector[Steps]):
         if not it.walked:
             self._judge_closure(state, it)
         if isinstance(it.closure, Function):
+            self.facts.busy.add(it.optimizer.id)
             self._step(state, it.optimizer.id, it.node)
         else:
             self._let_step(state)
@@ -199,6 +211,9 @@ class LoopOrderDetector(Detector[Steps]):
         nothing = all(use.is_empty(state, param) for param in params)
         if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
             self.facts.busy.add(optimizer)
+        elif order.wiped is None and self._cleared_since_backward(state, optimizer):
+            self.facts.empty.setdefault(optimizer, node)
+        self.facts.stepped.add(optimizer)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
@@ -212,6 +227,10 @@ class LoopOrderDetector(Detector[Steps]):
         elif order is not None:
             idle = node if nothing and order.filled is None else order.idle
             use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
+
+    def _cleared_since_backward(self, state: State, optimizer: int) -> bool:
+        cleared = state.facts.get(ClearedAt(optimizer))
+        return isinstance(cleared, int) and cleared > state.trained
 
     def _judge_mixed(self, state: State, optimizer: int, order: Order) -> None:
         """Report a step that uses the mixture, unless others may have cleared it, as a discriminator may."""
@@ -265,6 +284,9 @@ class LoopOrderDetector(Detector[Steps]):
         unused = state.facts.get(UnusedOf(optimizer))
         if order.filled is not None and isinstance(unused, Unused):
             self._judge_accumulation(state, optimizer, unused, node)
+            if self.machine.iterations:
+                self.facts.wasted.setdefault(optimizer, (order.filled, node))
+        state.decide(ClearedAt(optimizer), fresh_number())
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
@@ -353,8 +375,34 @@ class LoopOrderDetector(Detector[Steps]):
         for step, (optimizer, backward) in self.facts.late.items():
             if optimizer not in self.facts.busy and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
+        if it.complete:
+            self._judge_unfinished()
         for clip in self.facts.clips if self.machine.backwards else ():
             self.report(fault.NothingClipped(clip, "no gradient"))
+
+    def _judge_unfinished(self) -> None:
+        """Report the optimizers that never step, and those that only step where there are no gradients."""
+        late = {optimizer for optimizer, _ in self.facts.late.values()}
+        for optimizer, step in self.facts.empty.items():
+            if optimizer not in self.facts.busy | late:
+                self.report(fault.BackwardMissing(step))
+        for optimizer, (backward, cleared) in self.facts.wasted.items():
+            if optimizer not in self.facts.stepped and not self._may_step_elsewhere:
+                self.report(fault.StepMissing(backward, cleared))
+
+    @cached_property
+    def _may_step_elsewhere(self) -> bool:
+        """Return whether the file speaks of a step that may be an optimizer's: of what is no scheduler's."""
+        code = self.machine.program.nowhere
+        steps = (
+            one for one in reachable((code,), parts) if isinstance(one, cst.Attribute) and one.attr.value == "step"
+        )
+        return not all(guesses.steps_no_parameters(_last_name(one.value)) for one in steps)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return name.value if isinstance(name, cst.Name) else ""
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:

@@ -276,6 +276,7 @@ def _method_of_unknown(
     if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
         # A number has no such method; what it was computed from shows what was meant.
         machine.announce(state, NumberBackpropagated(node, receiver.origin))
+        invalidate_gradients(machine, state, node)
         return Unknown("raised")
     result = unknown_call(machine, state, (receiver, *args.values()), node)
     if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):

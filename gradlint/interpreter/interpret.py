@@ -145,7 +145,9 @@ def interpret(
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
-    return own is None or own.module is not module or any("backward" in word for word in own.words)
+    return (
+        own is None or own.module is not module or any("backward" in word or word == "zero_grad" for word in own.words)
+    )
 
 
 def _top_level(machine: Machine, state: State, module: cst.Module) -> State:

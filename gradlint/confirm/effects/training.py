@@ -299,6 +299,13 @@ DISCARDED = Measure(
     refutes=False,
 )
 
+WITHOUT_GRADIENTS = Measure(
+    "an optimizer steps, and never finds a gradient",
+    (Variant(_SHOWN_IDLE),),
+    ("len(found) > 0", "not any(found)"),
+    proof="assert any(found), 'no step finds a gradient'",
+)
+
 UNTRAINED = Measure(
     "gradients arrive at the parameters, and the steps leave them as they were",
     (Variant(_UNTRAINED),),
@@ -386,7 +393,8 @@ FAULTS = {"ClippedScaled": STILL_SCALED}
 RULES = {
     "zero-grad-missing": STALE,
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
-    "accumulation-cleared": DISCARDED,
+    **dict.fromkeys(("accumulation-cleared", "step-missing"), DISCARDED),
+    "backward-missing": WITHOUT_GRADIENTS,
     "clip-misplaced": CLIPPED,
     "optimizer-misses-parameter": UNTRAINED,
     "parameter-never-reached": UNREACHED,

@@ -297,18 +297,21 @@ _WRAPPERS = frozenset(
 
 
 def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
-    """Return the functions and classes that speak of `backward`; most do not, and need no closer look."""
+    """Return the functions and classes that backpropagate, or clear gradients; most do not, and need no closer look."""
     found: set[cst.CSTNode] = set()
     stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, ())]
     while stack:
         node, around = stack.pop()
         kind = type(node)
-        if kind is cst.Attribute and node.attr.value == "backward":  # type: ignore[attr-defined]
+        if kind is cst.Attribute and node.attr.value in _TRAINING:  # type: ignore[attr-defined]
             found.update(around)
         if kind is cst.FunctionDef or kind is cst.ClassDef:
             around = (*around, node)
         stack.extend([(part, around) for part in parts(node)])
     return found
+
+
+_TRAINING = frozenset({"backward", "backwards", "zero_grad"})
 
 
 def is_untyped(param: Param) -> bool:
@@ -347,8 +350,8 @@ def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
 
 
 def _is_optimizer(name: str, uses: _Uses) -> bool:
-    own = "zero_grad" in uses.attributes or guesses.is_optimizer(name)
-    return "step" in uses.attributes and own and not uses.called
+    steps, clears = "step" in uses.attributes, "zero_grad" in uses.attributes
+    return steps + clears + guesses.is_optimizer(name) > 1 and not uses.called
 
 
 def _is_loss(name: str, uses: _Uses) -> bool:

@@ -80,6 +80,14 @@ def is_data(*names: str) -> bool:
     return any(_DATA.fullmatch(word) for name in names for word in words(name))
 
 
+_OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")
+
+
+def steps_no_parameters(name: str) -> bool:
+    """Return whether what has a method `step` is no optimizer by its name: a scheduler, an environment, a profiler."""
+    return any(_OTHER_STEPS.fullmatch(word) for word in words(name))
+
+
 _INPUT = re.compile(
     r"\w*(batch(es)?|data|inputs?|inps?|targets?|tgts?|labels?|images?|imgs?|samples?|tokens?|masks?|texts?|ids?|obs)"
     r"|[xy]\w?|src|trg|reals?|observations?"
