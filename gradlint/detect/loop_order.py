@@ -18,9 +18,9 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
 from gradlint.domain.walk import inputs, is_reachable, reachable
-from gradlint.interpreter.reachable import contents
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -106,15 +106,31 @@ class LoopOrderDetector(Detector[Steps]):
         self._use(state)
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """Take something unknown that is given objects or leaves to clear gradients, and to step."""
-        if self.facts.stepping and any(_is_object(state, one) for one in contents(state, it.values, calls=True)):
-            name = called_name(it.node)
-            if self.machine.assumes and guesses.only_looks(name):
-                self.machine.assume(
-                    Assumption("name", name, "a function that neither clears gradients nor steps", it.node)
-                )
-            else:
-                self._let_step(state)
+        """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
+        if not self.facts.stepping:
+            return
+        reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
+        held = {optimizer: {one.id for one in use.params_of(state, optimizer)} for optimizer in self.facts.stepping}
+        given = [one for one in held if one in reached or not held[one].isdisjoint(reached)]
+        if not given:
+            return
+        name = called_name(it.node)
+        if self.machine.assumes and guesses.only_looks(name):
+            role = "a function that neither clears gradients nor steps"
+            self.machine.assume(Assumption("name", name, role, it.node))
+            return
+        self._use(state)
+        self.facts.busy.update(given)
+        self.facts.stepped.update(reached.intersection(given))
+        for optimizer in given:
+            if order_of(state, optimizer) is not None:
+                use.enter(state, optimizer, None)
+
+    def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
+        """Take something unknown that is given a loss to backpropagate it, if its name says so."""
+        live = (node for node in it.graphs if node.leaf is None and node.tracked is not False)
+        if self.facts.stepping and guesses.may_backpropagate(called_name(it.node)) and any(live):
+            self.facts.busy.update(self.facts.stepping)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Count all gradients as used: the program may keep what it reads, and use it later."""
@@ -364,7 +380,7 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, it.optimizer.id)
         if order is None:
             return
-        if it.by == "step" and it.former == "nothing" and order.filled is not None and order.scaled is False:
+        if it.former == "nothing" and order.filled is not None and order.scaled is False:
             self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
         use.enter(state, it.optimizer.id, order._replace(scaled=False))
 
@@ -430,9 +446,3 @@ def _is_remainder(test: object) -> bool:
     """Return whether a test is about a remainder, which counts, and says nothing about data."""
     key = test.key if isinstance(test, Unknown) else None
     return key is not None and (key[0] == "%" or any(map(_is_remainder, key[1:])))
-
-
-def _is_object(state: State, value: Value) -> bool:
-    """Return whether a value is an object or a parameter."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record.parameter if isinstance(record, Tensor) else isinstance(record, Instance)

@@ -13,6 +13,7 @@ from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItsel
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
 
 _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout", "torch.nn.BatchNorm")
@@ -80,8 +81,13 @@ def _leaves(state: State, module: Ref) -> set[int | None]:
 
 
 def _has_two_modes(state: State, module: Ref) -> bool:
-    """Return whether a module behaves in another way in evaluation: one that is not known most likely does."""
+    """Return whether a module behaves in another way in evaluation: one that is not known most likely does.
+
+    A class with a `train` of its own may switch some parts alone.
+    """
     parts = [record for _, record in modules_of(state, module)]
+    if any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref)):
+        return False
     return any(
         part.module.torn is not None or (isinstance(part.cls, External) and part.cls.path.startswith(_TWO_FACED))
         for part in parts

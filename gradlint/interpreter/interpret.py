@@ -161,6 +161,8 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
             return ends[0]
         return machine.exits[-1].state if machine.exits else start
     state.leave(1)
+    # Where it was given up, blocks are open: a function that is called later runs outside of them.
+    state.grad, state.blocked, state.inference, state.off = start.grad, start.blocked, start.inference, start.off
     return state
 
 

@@ -76,7 +76,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     exact = not items.open and len(items.items) <= _limit(state, items)
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
-        items_taken[0] = Unknown(key=(PART, iterable))
+        items_taken[0] = Unknown(None, iterable.origin, (PART, iterable))
     origin = data_of(machine, getattr(instr.node, "iter", None), instr.node)
     region = machine.open(state)
     before = state.fork()
@@ -347,9 +347,9 @@ def _forget_facts(before: State, after: State) -> None:
 
 
 def _is_of_name(value: object) -> bool:
-    """Return whether a test is one of a parameter's name, which is the same in every loop."""
+    """Return whether a test is one of a parameter's name or dimensions, which are the same in every loop."""
     key = value.key if isinstance(value, Unknown) else None
-    return key is not None and (key[0] == NAME or any(map(_is_of_name, key)))
+    return key is not None and (key[0] in (NAME, "ndim") or any(map(_is_of_name, key)))
 
 
 splitting_each(For, run_for)

@@ -206,7 +206,13 @@ class Supposed:
         self.optimizers: dict[str, cst.CSTNode] = {}
         self.losses: dict[str, cst.CSTNode] = {}
         self.networks: dict[str, cst.CSTNode] = {}
-        groups = {"an optimizer": self.optimizers, "a loss function": self.losses, "a network": self.networks}
+        self.scalers: dict[str, cst.CSTNode] = {}
+        groups = {
+            "an optimizer": self.optimizers,
+            "a loss function": self.losses,
+            "a network": self.networks,
+            "a gradient scaler": self.scalers,
+        }
         for name, place in free.items():
             role, kind = _role(name.removeprefix("self."), names.uses_of(name))
             if role is not None:
@@ -220,12 +226,13 @@ class Supposed:
         part.networks = {name: node for name, node in self.networks.items() if name in names}
         part.losses = {name: node for name, node in self.losses.items() if name in names}
         part.optimizers = {name: node for name, node in self.optimizers.items() if name in names}
+        part.scalers = {name: node for name, node in self.scalers.items() if name in names}
         return part
 
     @property
     def names(self) -> AbstractSet[str]:
         """The names that are supposed to be something."""
-        return self.networks.keys() | self.losses.keys() | self.optimizers.keys()
+        return self.networks.keys() | self.losses.keys() | self.optimizers.keys() | self.scalers.keys()
 
 
 class Fragment(Supposed):
@@ -335,11 +342,13 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 """States of recurrent networks, which may be tuples."""
 
 
-_Role: TypeAlias = Literal["an optimizer", "a loss function", "a network"]
+_Role: TypeAlias = Literal["a gradient scaler", "an optimizer", "a loss function", "a network"]
 
 
 def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     """Return what a name stands for, and whether its use says so or its name alone."""
+    if _is_scaler(name, uses):
+        return "a gradient scaler", "use"
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
     if _is_loss(name, uses):
@@ -347,6 +356,11 @@ def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     if _is_network(name, uses):
         return "a network", "use" if uses.attributes & _MODULE_ONLY else "name"
     return None, "use"
+
+
+def _is_scaler(name: str, uses: _Uses) -> bool:
+    used = uses.attributes & {"scale", "unscale_", "step", "update"}
+    return "unscale_" in used or {"scale", "update"} <= used or (bool(used) and "scaler" in guesses.words(name))
 
 
 def _is_optimizer(name: str, uses: _Uses) -> bool:
@@ -359,5 +373,5 @@ def _is_loss(name: str, uses: _Uses) -> bool:
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown = bool(uses.attributes & _MODULE_ONLY) or guesses.is_network(name)
-    return uses.called and shown and not guesses.is_kept(name)
+    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name)
+    return uses.called + shown + named > 1 and not guesses.is_kept(name)

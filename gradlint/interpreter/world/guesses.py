@@ -80,6 +80,16 @@ def is_data(*names: str) -> bool:
     return any(_DATA.fullmatch(word) for name in names for word in words(name))
 
 
+_BACKPROPAGATING = frozenset(
+    {"backward", "backprop", "step", "update", "optimize", "optimise", "minimize", "train", "fit", "grad", "gradient"}
+)
+
+
+def may_backpropagate(function: str) -> bool:
+    """Return whether a name is that of a function that may run a backward through what it is given."""
+    return any(word.rstrip("s") in _BACKPROPAGATING for word in words(function))
+
+
 _OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")
 
 

@@ -17,6 +17,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_untyped
@@ -108,7 +109,7 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
     if name in fragment.makers:
         machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
         return machine.program.external(UNSEEN + name)
-    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
+    if name not in fragment.names:
         return None
     made = _placeholders(machine, state, fragment)
     for free, value in made.items():
@@ -172,7 +173,11 @@ def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[st
         held = [one for other, one in networks.items() if len(supposed.optimizers) == 1 or guesses.belongs(name, other)]
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
+    made |= {name: new_helper(state, _SCALER, Args(), node) for name, node in supposed.scalers.items()}
     return made
+
+
+_SCALER = "torch.amp.GradScaler"
 
 
 def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -188,6 +193,8 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
         return supposed_network(machine, state, fragment.torn, node)
     if assumption.role == "a loss function":
         return supposed_loss(state, fragment.torn, node)
+    if assumption.role == "a gradient scaler":
+        return new_helper(state, _SCALER, Args(), node)
     reached = contents(state, args.values(), all_attributes, calls=True)
     held = [one for one in reached if isinstance(one, Ref) and _is_parameter(state, one)]
     return supposed_optimizer(machine, state, tuple(held), node)
