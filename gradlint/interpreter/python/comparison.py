@@ -53,8 +53,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right, instr)
     if op in _CONVERSE and isinstance(left, Unknown) and left.kind == "int" and type(right) is int:
-        other = machine.symbol(_CONVERSE[op], left, right, kind="bool", syntax=instr.node)
-        return machine.symbol("not", other, kind="bool")
+        converse = machine.symbol(_CONVERSE[op], left, right, kind="bool", syntax=instr.node)
+        return machine.symbol("not", converse, kind="bool")
     value = operate(machine, state, op, left, right, instr.node)
     # Nothing is known of the result, not even what it was made of.
     if isinstance(value, Unknown) and not (value.kind or value.origin or value.key) and gives_bool(left):

@@ -203,36 +203,27 @@ class Supposed:
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
         self.assumptions: list[Assumption] = []
-        self.optimizers: dict[str, cst.CSTNode] = {}
-        self.losses: dict[str, cst.CSTNode] = {}
-        self.networks: dict[str, cst.CSTNode] = {}
-        self.scalers: dict[str, cst.CSTNode] = {}
-        groups = {
-            "an optimizer": self.optimizers,
-            "a loss function": self.losses,
-            "a network": self.networks,
-            "a gradient scaler": self.scalers,
-        }
+        self.roles: dict[str, dict[str, cst.CSTNode]] = {}
+        """By role the names, each with the place where it is assumed."""
         for name, place in free.items():
             role, kind = _role(name.removeprefix("self."), names.uses_of(name))
             if role is not None:
-                groups[role][name] = place
+                self.roles.setdefault(role, {})[name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
 
     def only(self, names: AbstractSet[str]) -> Supposed:
         """Return what some of the names are supposed to be."""
         part = copy(self)
         part.assumptions = [one for one in self.assumptions if one.subject in names]
-        part.networks = {name: node for name, node in self.networks.items() if name in names}
-        part.losses = {name: node for name, node in self.losses.items() if name in names}
-        part.optimizers = {name: node for name, node in self.optimizers.items() if name in names}
-        part.scalers = {name: node for name, node in self.scalers.items() if name in names}
+        part.roles = {
+            role: {name: node for name, node in group.items() if name in names} for role, group in self.roles.items()
+        }
         return part
 
     @property
     def names(self) -> AbstractSet[str]:
         """The names that are supposed to be something."""
-        return self.networks.keys() | self.losses.keys() | self.optimizers.keys() | self.scalers.keys()
+        return {name for group in self.roles.values() for name in group}
 
 
 class Fragment(Supposed):
@@ -342,13 +333,18 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 """States of recurrent networks, which may be tuples."""
 
 
-_Role: TypeAlias = Literal["a gradient scaler", "an optimizer", "a loss function", "a network"]
+_Role: TypeAlias = Literal[
+    "an Accelerator", "a Fabric", "a gradient scaler", "an optimizer", "a loss function", "a network"
+]
 
 
 def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     """Return what a name stands for, and whether its use says so or its name alone."""
     if _is_scaler(name, uses):
         return "a gradient scaler", "use"
+    for role, word, methods in _ENGINES:
+        if (word in name.lower()) + ("backward" in uses.attributes) + bool(methods & uses.attributes) > 1:
+            return role, "use"
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
     if _is_loss(name, uses):
@@ -356,6 +352,17 @@ def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     if _is_network(name, uses):
         return "a network", "use" if uses.attributes & _MODULE_ONLY else "name"
     return None, "use"
+
+
+_ENGINES: tuple[tuple[_Role, str, frozenset[str]], ...] = (
+    (
+        "an Accelerator",
+        "accelerator",
+        frozenset({"prepare", "unwrap_model", "accumulate", "sync_gradients", "gather_for_metrics", "gather"}),
+    ),
+    ("a Fabric", "fabric", frozenset({"setup", "setup_module", "setup_dataloaders", "no_backward_sync", "launch"})),
+)
+"""What the objects of two frameworks are called, and which methods they alone have."""
 
 
 def _is_scaler(name: str, uses: _Uses) -> bool:

@@ -12,6 +12,7 @@ from gradlint.domain.graph import DATA, Edge, Node
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
+from gradlint.interpreter.libraries.accelerate import new_engine
 from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
@@ -165,19 +166,28 @@ def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[st
     """Return the placeholders of names. An only optimizer trains all networks, of several each its own."""
     for assumption in supposed.assumptions:
         machine.assume(assumption)
-    networks = {name: supposed_network(machine, state, supposed.torn, node) for name, node in supposed.networks.items()}
+    roles = supposed.roles
+    networks = {
+        name: supposed_network(machine, state, supposed.torn, node) for name, node in roles.get("a network", {}).items()
+    }
     made: dict[str, Value] = {**networks}
-    for name, node in supposed.losses.items():
-        made[name] = supposed_loss(state, supposed.torn, node)
-    for name, node in supposed.optimizers.items():
-        held = [one for other, one in networks.items() if len(supposed.optimizers) == 1 or guesses.belongs(name, other)]
+    optimizers = roles.get("an optimizer", {})
+    for name, node in optimizers.items():
+        held = [one for other, one in networks.items() if len(optimizers) == 1 or guesses.belongs(name, other)]
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
-    made |= {name: new_helper(state, _SCALER, Args(), node) for name, node in supposed.scalers.items()}
+    for role in roles.keys() - {"a network", "an optimizer"}:
+        made |= {name: _of_role(state, role, supposed.torn, node) for name, node in roles[role].items()}
     return made
 
 
-_SCALER = "torch.amp.GradScaler"
+def _of_role(state: State, role: str, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
+    """Return a placeholder that needs no other: of a loss function, a scaler, an engine."""
+    if role == "a loss function":
+        return supposed_loss(state, torn, node)
+    if role == "a gradient scaler":
+        return new_helper(state, "torch.amp.GradScaler", Args(), node)
+    return new_engine(state, "accelerate.Accelerator" if role == "an Accelerator" else "lightning.Fabric", node)
 
 
 def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: cst.CSTNode) -> Value:
@@ -191,10 +201,8 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
     machine.assume(assumption)
     if assumption.role == "a network":
         return supposed_network(machine, state, fragment.torn, node)
-    if assumption.role == "a loss function":
-        return supposed_loss(state, fragment.torn, node)
-    if assumption.role == "a gradient scaler":
-        return new_helper(state, _SCALER, Args(), node)
+    if assumption.role != "an optimizer":
+        return _of_role(state, assumption.role, fragment.torn, node)
     reached = contents(state, args.values(), all_attributes, calls=True)
     held = [one for one in reached if isinstance(one, Ref) and _is_parameter(state, one)]
     return supposed_optimizer(machine, state, tuple(held), node)
