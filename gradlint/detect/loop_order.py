@@ -45,6 +45,10 @@ class ClearedAt(PathFact):
     """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
 
 
+class Given(PathFact):
+    """The key of the call of something unknown that was given parameters, and may have filled their gradients."""
+
+
 class Fork(NamedTuple):
     """A fork on a path, and the test that was undecided there."""
 
@@ -58,8 +62,8 @@ class Steps:
 
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `scaled` are the nodes of
     scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
-    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: the calls
-    that clipped gradients which are None. `loops`: the run of a loop that an iteration belongs to.
+    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: whether
+    the gradients that a call clips are None on all paths. `loops`: the run of a loop that an iteration belongs to.
     `wasted`: a backward whose gradients were cleared unused, and where, by optimizer. `empty`: a step that found no
     gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step anywhere, or may. `nth`: the step on
     one side of a fork where a remainder is tested, by the optimizer and the fork's number.
@@ -71,7 +75,7 @@ class Steps:
     cleared_in: dict[int, int] = field(default_factory=dict)
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
-    clips: dict[cst.CSTNode, None] = field(default_factory=dict)
+    clips: dict[cst.CSTNode, bool] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     empty: dict[int, cst.CSTNode] = field(default_factory=dict)
@@ -107,15 +111,19 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
-        if not self.facts.stepping:
+        if not self.machine.program.may_backpropagate:
             return
         reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
+        name = called_name(it.node)
+        looks = self.machine.assumes and guesses.only_looks(name)
+        records = (state.heap.get(address) for address in reached)
+        if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
+            state.decide(Given(), it.node)
         held = {optimizer: {one.id for one in use.params_of(state, optimizer)} for optimizer in self.facts.stepping}
         given = [one for one in held if one in reached or not held[one].isdisjoint(reached)]
         if not given:
             return
-        name = called_name(it.node)
-        if self.machine.assumes and guesses.only_looks(name):
+        if looks:
             role = "a function that neither clears gradients nor steps"
             self.machine.assume(Assumption("name", name, role, it.node))
             return
@@ -275,6 +283,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Note the optimizers all of whose parameters are cleared."""
+        state.decide(Given(), None)
         cleared = {param.id for param in it.parameters}
         for optimizer, held in self._holding(state):
             if all(param.id in cleared for param in held):
@@ -355,9 +364,10 @@ class LoopOrderDetector(Detector[Steps]):
         if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
             self.report(fault.NothingClipped(it.node, "non-leaf"))
         elif it.whole and all(use.is_empty(state, param) for param in it.parameters):
-            if not self.machine.expected:
-                self.facts.clips[it.node] = None  # A fault where the program makes gradients at all.
+            if not self.machine.expected and state.facts.get(Given()) is None:
+                self.facts.clips.setdefault(it.node, True)  # A fault where the program makes gradients at all.
         else:
+            self.facts.clips[it.node] = False
             self._judge_clipped(state, it)
 
     def _judge_clipped(self, state: State, it: announcement.Clipped) -> None:
@@ -393,8 +403,9 @@ class LoopOrderDetector(Detector[Steps]):
                 self.report(fault.StepBeforeBackward(step, backward))
         if it.complete:
             self._judge_unfinished()
-        for clip in self.facts.clips if self.machine.backwards else ():
-            self.report(fault.NothingClipped(clip, "no gradient"))
+        for clip, empty in self.facts.clips.items():
+            if empty and self.machine.backwards:
+                self.report(fault.NothingClipped(clip, "no gradient"))
 
     def _judge_unfinished(self) -> None:
         """Report the optimizers that never step, and those that only step where there are no gradients."""

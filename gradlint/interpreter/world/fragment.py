@@ -90,6 +90,10 @@ class Names:
                 uses = self.of(function) if node.args else None
                 if uses is not None:
                     uses.called = True
+                if isinstance(node.func, cst.Attribute) and node.func.attr.value == "step" and node.args:
+                    owner = self.of(node.func.value)
+                    if owner is not None:
+                        owner.attributes.add(_STEP_OF)
                 stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
                 if stepped is not None:
                     stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
@@ -309,6 +313,9 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
     return found
 
 
+OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
+"""Attributes that nobody asks of data: they are about graphs."""
+
 _TRAINING = frozenset({"backward", "backwards", "zero_grad"})
 
 
@@ -365,6 +372,10 @@ _ENGINES: tuple[tuple[_Role, str, frozenset[str]], ...] = (
 """What the objects of two frameworks are called, and which methods they alone have."""
 
 
+_STEP_OF = "step(...)"
+"""What is noted of a name whose `step` is given an argument."""
+
+
 def _is_scaler(name: str, uses: _Uses) -> bool:
     used = uses.attributes & {"scale", "unscale_", "step", "update"}
     return "unscale_" in used or {"scale", "update"} <= used or (bool(used) and "scaler" in guesses.words(name))
@@ -372,7 +383,8 @@ def _is_scaler(name: str, uses: _Uses) -> bool:
 
 def _is_optimizer(name: str, uses: _Uses) -> bool:
     steps, clears = "step" in uses.attributes, "zero_grad" in uses.attributes
-    return steps + clears + guesses.is_optimizer(name) > 1 and not uses.called
+    own = _STEP_OF in uses.attributes  # As `policy_optim.step(loss)`: torch's takes nothing but a closure.
+    return steps + clears + guesses.is_optimizer(name) > 1 and not uses.called and not own
 
 
 def _is_loss(name: str, uses: _Uses) -> bool:

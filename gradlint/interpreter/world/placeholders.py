@@ -21,7 +21,7 @@ from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_untyped
+from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, is_untyped
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -129,9 +129,10 @@ def supposed_arguments(
     free = {param.name: param.node for param in function.code.params if is_untyped(param)}
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
-    made = _placeholders(machine, state, Supposed(Names(where), free))
+    names = Names(where)
+    made = _placeholders(machine, state, Supposed(names, free))
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
-        if name not in made and guesses.is_input(name):
+        if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
             machine.assume(Assumption("name", name, "data, which has no graph", node))
             made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
     return made
