@@ -323,12 +323,13 @@ def is_untyped(param: Param) -> bool:
     """Return whether neither annotation nor default says what a parameter is."""
     said = param.annotation
     head = said.value if isinstance(said, cst.Subscript) else said
-    plain = head is None or (isinstance(head, cst.Name) and head.value.lower() in _CONTAINERS)
+    name = head.attr if isinstance(head, cst.Attribute) else head
+    plain = name is None or (isinstance(name, cst.Name) and name.value.lower() in _GENERAL)
     return plain and not param.kind and not param.has_default
 
 
-_CONTAINERS = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence"})
-"""Annotations, in lower case, that say nothing of what is in a container."""
+_GENERAL = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence", "callable", "module", "optimizer"})
+"""Annotations, in lower case, that say no more than the use of a name does."""
 
 
 def _is_whole(uses: _Uses) -> bool:
