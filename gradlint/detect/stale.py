@@ -89,7 +89,9 @@ def _has_two_modes(state: State, module: Ref) -> bool:
     if any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref)):
         return False
     return any(
-        part.module.torn is not None or (isinstance(part.cls, External) and part.cls.path.startswith(_TWO_FACED))
+        part.module.foreign
+        or part.module.torn is not None
+        or (isinstance(part.cls, External) and part.cls.path.startswith(_TWO_FACED))
         for part in parts
     )
 

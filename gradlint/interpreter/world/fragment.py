@@ -262,10 +262,13 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
     """Yield the calls that give what the file then uses as a network, a loss function or an optimizer."""
     for place, calls in names.results.items():
         name = place.removeprefix("self.")
-        role, kind = _role(name, names.uses_of(place))
-        if role is not None:
-            for call in calls:
+        uses = names.uses_of(place)
+        role, kind = _role(name, uses)
+        for call in calls:
+            if role is not None:
                 yield wrapped(call), Assumption(kind, name, role, call)
+            elif place != name and uses.called and guesses.is_layer(called_name(call), name):
+                yield call, Assumption("use", name, "a network", call)
 
 
 def _maker(call: cst.Call) -> str | None:

@@ -80,6 +80,17 @@ def is_data(*names: str) -> bool:
     return any(_DATA.fullmatch(word) for name in names for word in words(name))
 
 
+_NO_LAYER = re.compile(
+    r"\w*(tokeniz|process|transform(s|ation)?$|metric|schedul|load|log|writer|sampl|augment|collat|extractor|env|config"
+    r"|criteri|loss|buffer|memory|noise|eval|timer|meter|callback|lock|path|pool$)\w*"
+)
+
+
+def is_layer(cls: str, attribute: str) -> bool:
+    """Return whether an attribute that is called, made by something capitalised, is rather a layer than a tool."""
+    return cls[:1].isupper() and not any(_NO_LAYER.fullmatch(name.lower()) for name in (cls, attribute))
+
+
 _BACKPROPAGATING = frozenset(
     {"backward", "backprop", "step", "update", "optimize", "optimise", "minimize", "train", "fit", "grad", "gradient"}
 )
