@@ -1,4 +1,4 @@
-"""The mutants of all scripts: at most six of each script, spread evenly over the operators by a fixed hash."""
+"""The mutants of all scripts: at most five of each script, spread evenly over the operators by a fixed hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .operators import OPERATORS, Operator
 from .script import Script
 
 LIST = Path(__file__).parent / "scripts.tsv"
-MOST = 6
+MOST = 5
 DEEP = 5_000
 
 
@@ -55,17 +55,17 @@ def entries() -> list[Entry]:
 
 
 def chosen(folder: Path, scripts: Iterable[Entry]) -> Iterator[Mutant]:
-    """The mutants of the scripts; of the operators that apply to a script, those that were chosen least come first."""
+    """The mutants of the scripts; of the operators that apply to a script, those that its half has least come first."""
     sys.setrecursionlimit(DEEP)
-    used: Counter[str] = Counter()
+    used: Counter[tuple[str, str]] = Counter()
     for entry in sorted(scripts, key=lambda entry: _hash(entry.repository, entry.path)):
         script = Script((entry.tree(folder) / entry.path).read_text(encoding="utf-8-sig"))
         made = 0
-        for operator in sorted(OPERATORS, key=lambda one: (used[one.name], _hash(entry.path, one.name))):
+        for operator in sorted(OPERATORS, key=lambda one: (used[entry.half, one.name], _hash(entry.path, one.name))):
             mutant = _mutant(entry, script, operator) if made < MOST else None
             if mutant is not None:
                 made += 1
-                used[operator.name] += 1
+                used[entry.half, operator.name] += 1
                 yield mutant
 
 
@@ -75,8 +75,9 @@ def _mutant(entry: Entry, script: Script, operator: Operator) -> Mutant | None:
     for _index, change in sorted(changes, key=lambda one: _hash(entry.path, operator.name, str(one[0]))):
         module = script.module.deep_replace(change.old, change.new)
         assert isinstance(module, cst.Module)
-        if module.code != script.text and _compiles(module.code):
-            return Mutant(entry, operator, script.row(change.at), module.code)
+        code = module.code
+        if code != script.text and _compiles(code):
+            return Mutant(entry, operator, script.row(change.at), code)
     return None
 
 

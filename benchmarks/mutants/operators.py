@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -99,7 +100,8 @@ def _place(script: Script, line: cst.CSTNode) -> tuple[list[cst.BaseStatement], 
 def _value(script: Script, value: cst.BaseExpression, pattern: str) -> Change:
     """The pattern stands instead of a value; `{}` is its code."""
     code = script.code(value)
-    simple = isinstance(value, cst.Call | cst.Name | cst.Attribute | cst.Subscript) or "({})" in pattern
+    simple = isinstance(value, cst.Call | cst.Name | cst.Attribute | cst.Subscript) and not value.lpar
+    simple = simple or pattern.startswith("torch.")
     return Change(value, value, _expression(pattern.format(code if simple else f"({code})")))
 
 
@@ -118,8 +120,11 @@ def _backwards(script: Script) -> dict[int, Line]:
     return {id(sink.line): sink.line for sink in script.sinks if sink.call is not None}
 
 
-def _bare(script: Script, node: cst.CSTNode) -> str:
-    return script.code(script.function(node))
+def _assigned(script: Script, classes: str) -> Iterator[tuple[cst.Assign, cst.Call, str]]:
+    """The assignments of a call of one of these classes, each with the call and the target."""
+    for node in script.all(cst.Assign):
+        if isinstance(node.value, cst.Call) and re.search(rf"(^|\.)({classes})$", script.code(node.value.func)):
+            yield node, node.value, script.code(node.targets[0].target)
 
 
 # The order of the loop.
@@ -134,7 +139,8 @@ def _(script: Script) -> Iterator[Change]:
         here = [other for one, _c, other in lines if script.function(one) is home]
         stepped = {other for one, _c, other in steps if script.function(one) is home}
         trains = any(script.loop(one) is loop and script.function(one) is home for one in _backwards(script).values())
-        if trains and here.count(receiver) == 1 and len(set(here)) <= len(stepped) and ".grad = None" not in script.text:
+        own = here.count(receiver) == 1 and len(set(here)) <= len(stepped)
+        if trains and own and ".grad = None" not in script.text:
             yield _dropped(script, line)
 
 
@@ -154,7 +160,7 @@ def _next_step(script: Script, body: list[cst.BaseStatement], index: int) -> int
 
 @operator("zero-grad-before-step", "GRD502")
 def _(script: Script) -> Iterator[Change]:
-    for line, _call, _receiver_ in script.lines_of("zero_grad"):
+    for line, _call, _r in script.lines_of("zero_grad"):
         body, index = _place(script, line)
         step = _next_step(script, body, index)
         if step is not None:
@@ -199,26 +205,15 @@ def _(script: Script) -> Iterator[Change]:
         yield _moved(script, step, backward)
 
 
-def _uncalled(script: Script, *methods: str) -> Iterator[Change]:
-    for line, call, receiver in script.lines_of(*methods):
-        trains = methods != ("step",) or OPTIMIZER.search(receiver) or SCHEDULER.search(receiver)
+def _uncalled(script: Script, method: str) -> Iterator[Change]:
+    for line, call, receiver in script.lines_of(method):
+        trains = method != "step" or OPTIMIZER.search(receiver) or SCHEDULER.search(receiver)
         if trains and not call.args and script.loop(line) is not None:
             yield Change(line, call, call.func)
 
 
-@operator("zero-grad-not-called", "GRD515")
-def _(script: Script) -> Iterator[Change]:
-    return _uncalled(script, "zero_grad")
-
-
-@operator("backward-not-called", "GRD515")
-def _(script: Script) -> Iterator[Change]:
-    return _uncalled(script, "backward")
-
-
-@operator("step-not-called", "GRD515")
-def _(script: Script) -> Iterator[Change]:
-    return _uncalled(script, "step")
+for _method in ("zero_grad", "backward", "step"):
+    operator(f"{_method.replace('_', '-')}-not-called", "GRD515")(partial(_uncalled, method=_method))
 
 
 @operator("scheduler-first", "GRD506")
@@ -263,9 +258,11 @@ def _clipped(script: Script) -> Iterator[tuple[Line, Line]]:
 @operator("accumulation-cleared", "GRD518")
 def _(script: Script) -> Iterator[Change]:
     for line, _call, _r in script.lines_of("zero_grad"):
-        branch, loop = script.up(line, cst.If), script.loop(line)
+        branch = script.up(line, cst.If)
         suite = script.suite(branch) if branch is not None else None
-        if branch is None or loop is None or suite is None or branch.orelse is not None or "%" not in script.code(branch.test):
+        if branch is None or suite is None or branch.orelse is not None or script.loop(line) is None:
+            continue
+        if "%" not in script.code(branch.test):
             continue
         body = list(_body(suite))
         if any(id(one) in _backwards(script) for one in body) and script.suite(line) is branch.body:
@@ -281,52 +278,33 @@ def _(script: Script) -> Iterator[Change]:
 
 
 def _wrapped(script: Script, pattern: str) -> Iterator[Change]:
-    for _sink, line, value in script.trained():
-        yield _value(script, value, pattern)._replace(at=line)
+    if not pattern.startswith("torch.") or re.search(r"^import torch$", script.text, re.MULTILINE):
+        for _sink, line, value in script.trained():
+            yield _value(script, value, pattern)._replace(at=line)
 
 
-@operator("loss-item", *LOST, "GRD801")
-def _(script: Script) -> Iterator[Change]:
-    return _wrapped(script, "{}.item()")
-
-
-@operator("loss-detached", *LOST)
-def _(script: Script) -> Iterator[Change]:
-    return _wrapped(script, "{}.detach()")
-
-
-@operator("loss-data", *LOST)
-def _(script: Script) -> Iterator[Change]:
-    return _wrapped(script, "{}.data")
-
-
-@operator("loss-rewrapped", *LOST)
-def _(script: Script) -> Iterator[Change]:
-    return _wrapped(script, "torch.tensor({})") if re.search(r"^import torch$", script.text, re.M) else iter(())
-
-
-@operator("loss-rewrapped-with-flag", *LOST)
-def _(script: Script) -> Iterator[Change]:
-    found = re.search(r"^import torch$", script.text, re.M)
-    return _wrapped(script, "torch.tensor({}, requires_grad=True)") if found else iter(())
-
-
-@operator("output-detached", *LOST)
-def _(script: Script) -> Iterator[Change]:
+def _cut(script: Script, pattern: str) -> Iterator[Change]:
     for loss, arg, _line in script.outputs():
-        yield _value(script, arg.value, "{}.detach()")._replace(at=loss)
+        yield _value(script, arg.value, pattern)._replace(at=loss)
 
 
-@operator("output-data", *LOST)
-def _(script: Script) -> Iterator[Change]:
-    for loss, arg, _line in script.outputs():
-        yield _value(script, arg.value, "{}.data")._replace(at=loss)
+operator("loss-item", *LOST, "GRD801")(partial(_wrapped, pattern="{}.item()"))
+operator("loss-detached", *LOST)(partial(_wrapped, pattern="{}.detach()"))
+operator("loss-data", *LOST)(partial(_wrapped, pattern="{}.data"))
+operator("loss-rewrapped", *LOST)(partial(_wrapped, pattern="torch.tensor({})"))
+operator("loss-rewrapped-with-flag", *LOST)(partial(_wrapped, pattern="torch.tensor({}, requires_grad=True)"))
+operator("output-detached", *LOST)(partial(_cut, pattern="{}.detach()"))
+operator("output-data", *LOST)(partial(_cut, pattern="{}.data"))
 
 
 @operator("argmax-before-loss", "GRD401", "GRD403", "GRD205")
 def _(script: Script) -> Iterator[Change]:
+    names = _criteria(script, "(CrossEntropy|NLL)Loss")
     for loss, arg, _line in script.outputs():
-        yield _value(script, arg.value, "{}.argmax(dim=1).float()")._replace(at=loss)
+        func = script.code(loss.func)
+        guessed = re.search("criterion|loss_f", func) and re.search(r"argmax|torch\.max\(", script.text)
+        if guessed or func in names or func.endswith(("cross_entropy", "nll_loss")):
+            yield _value(script, arg.value, "{}.argmax(dim=1).float()")._replace(at=loss)
 
 
 @operator("forward-without-grad", "GRD307", "GRD205", "GRD109")
@@ -341,28 +319,26 @@ def _(script: Script) -> Iterator[Change]:
 @operator("mean-dropped", "GRD201")
 def _(script: Script) -> Iterator[Change]:
     for _sink, line, value in script.trained():
-        if isinstance(value, cst.Call) and not value.args and isinstance(value.func, cst.Attribute):
-            if value.func.attr.value == "mean" and not script.network_call(value.func.value) and isinstance(
-                value.func.value, cst.BinaryOperation | cst.UnaryOperation
-            ):
-                yield Change(line, value, value.func.value)
+        func = value.func if isinstance(value, cst.Call) and not value.args else None
+        if (
+            isinstance(func, cst.Attribute)
+            and func.attr.value == "mean"
+            and isinstance(func.value, cst.BinaryOperation)
+        ):
+            yield Change(line, value, func.value)
 
 
 def _criteria(script: Script, classes: str) -> set[str]:
     """The names to which a loss of these classes is assigned."""
-    return {
-        script.code(node.targets[0].target)
-        for node in script.all(cst.Assign)
-        if isinstance(node.value, cst.Call) and re.search(rf"(^|\.)({classes})$", script.code(node.value.func))
-    }
+    return {target for _node, _call, target in _assigned(script, classes)}
 
 
 @operator("reduction-none", "GRD201")
 def _(script: Script) -> Iterator[Change]:
     for sink, line, value in script.trained():
-        if isinstance(value, cst.Call) and script.code(value.func).rsplit(".", 1)[-1] in REDUCED:
-            if not re.search(r"reduc|average", script.code(value)) and sink.call is not None:
-                yield Change(line, value, _argument(value, 'reduction="none"'))
+        reduces = isinstance(value, cst.Call) and script.code(value.func).rsplit(".", 1)[-1] in REDUCED
+        if reduces and sink.call is not None and not re.search(r"reduc|average", script.code(value)):
+            yield Change(line, value, _argument(cst.ensure_type(value, cst.Call), 'reduction="none"'))
 
 
 @operator("criterion-unreduced", "GRD201")
@@ -372,11 +348,9 @@ def _(script: Script) -> Iterator[Change]:
         for sink, _line, value in script.trained()
         if isinstance(value, cst.Call) and sink.call is not None and not script.network_call(value)
     }
-    for node in script.all(cst.Assign):
-        name = script.code(node.targets[0].target)
-        if name in used & _criteria(script, r"(nn\.)?(MSE|L1|SmoothL1|CrossEntropy|NLL|BCE|BCEWithLogits)Loss"):
-            if isinstance(node.value, cst.Call) and not re.search(r"reduc|average", script.code(node.value)):
-                yield Change(node, node.value, _argument(node.value, 'reduction="none"'))
+    for node, call, target in _assigned(script, "(MSE|L1|SmoothL1|CrossEntropy|NLL|BCE|BCEWithLogits)Loss"):
+        if target in used and not re.search(r"reduc|average", script.code(call)):
+            yield Change(node, call, _argument(call, 'reduction="none"'))
 
 
 def _argument(call: cst.Call, code: str) -> cst.Call:
@@ -391,9 +365,10 @@ def _argument(call: cst.Call, code: str) -> cst.Call:
 def _(script: Script) -> Iterator[Change]:
     names = _criteria(script, r"CrossEntropyLoss")
     for loss, arg, _line in script.outputs():
-        if script.code(loss.func) in names or script.code(loss.func).endswith("cross_entropy"):
-            if arg is loss.args[0] and "import torch\n" in script.text and "softmax" not in script.text:
-                yield _value(script, arg.value, "torch.softmax({}, dim=1)")._replace(at=loss)
+        takes_logits = script.code(loss.func) in names or script.code(loss.func).endswith("cross_entropy")
+        plain = "import torch\n" in script.text and "softmax" not in script.text
+        if takes_logits and plain and arg is loss.args[0]:
+            yield _value(script, arg.value, "torch.softmax({}, dim=1)")._replace(at=loss)
 
 
 @operator("unstable-log-softmax", "GRD407")
@@ -426,9 +401,9 @@ def _shared(script: Script, first: cst.BaseExpression, second: cst.BaseExpressio
         while names != before:
             before = set(names)
             for node in script.all(cst.Assign):
-                if script.function(node) is home and script.code(node.targets[0].target) in names:
-                    if "detach" not in script.code(node.value):
-                        names |= set(re.findall(r"[A-Za-z_]\w*", script.code(node.value)))
+                code = script.code(node.value)
+                own = script.function(node) is home and script.code(node.targets[0].target) in names
+                names |= set(re.findall(r"[A-Za-z_]\w*", code)) if own and "detach" not in code else set()
         both.append(names)
     made = {
         script.code(node.targets[0].target)
@@ -463,15 +438,11 @@ def _(script: Script) -> Iterator[Change]:
 
 @operator("inplace-on-saved", "GRD103")
 def _(script: Script) -> Iterator[Change]:
-    for line in script.all(cst.SimpleStatementLine):
-        node, home = line.body[0], script.function(line)
-        if not isinstance(node, cst.Assign) or not isinstance(node.value, cst.Call) or not isinstance(home, cst.FunctionDef):
-            continue
-        target, func = script.code(node.targets[0].target), script.code(node.value.func).rsplit(".", 1)[-1]
-        if func in ACTIVATIONS and target.isidentifier() and not script.without_grad(line) and re.search(
-            r"forward|reparam|sample|encode", home.name.value
-        ):
-            if len(re.findall(rf"\b{target}\b", _bare(script, line))) > 1 and script.suite(line) is not None:
+    for node, _call, target in _assigned(script, "|".join(ACTIVATIONS)):
+        home, line = script.function(node), script.line(node)
+        if isinstance(home, cst.FunctionDef) and line is not None and not script.without_grad(line):
+            passes = re.search(r"forward|reparam|rsample|encode", home.name.value) and target.isidentifier()
+            if passes and len(re.findall(rf"\b{target}\b", script.code(home))) > 1 and script.suite(line) is not None:
                 yield _dropped(script, line, line, cst.parse_statement(f"{target} += 1e-6"))
 
 
@@ -482,9 +453,10 @@ def _(script: Script) -> Iterator[Change]:
         if not isinstance(node, cst.Assign) or loop is None or script.suite(line) is None:
             continue
         target, value = script.code(node.targets[0].target), script.code(node.value)
-        if re.search(r"detach|repackage|\.data\b", value) and re.match(r"\(?(hid|state|h\b|c\b|memory)", target):
-            if target.strip("()").split(",")[0] in value and any(script.loop(s.line) is loop for s in script.sinks):
-                yield _dropped(script, line)
+        cut = re.search(r"detach|repackage|\.data\b", value) and target.strip("()").split(",")[0] in value
+        state = re.match(r"\(?(hid|state|h\b|c\b|memory)", target)
+        if cut and state and any(script.loop(sink.line) is loop for sink in script.sinks):
+            yield _dropped(script, line)
 
 
 # What is kept of an iteration, and what is read.
@@ -504,23 +476,29 @@ def _read_from_losses(script: Script) -> Iterator[tuple[cst.Call, cst.Name]]:
 @operator("total-without-item", "GRD510")
 def _(script: Script) -> Iterator[Change]:
     for call, receiver in _read_from_losses(script):
-        node, loop = script.up(call, cst.AugAssign), script.loop(call)
-        if node is not None and isinstance(node.operator, cst.AddAssign) and loop is not None:
-            if not _bound_in(script, script.code(node.target), loop):
-                yield Change(call, call, receiver)
+        node = script.up(call, cst.AugAssign)
+        if node is not None and isinstance(node.operator, cst.AddAssign) and not _bound(script, node.target):
+            yield Change(call, call, receiver)
 
 
 @operator("append-without-item", "GRD510")
 def _(script: Script) -> Iterator[Change]:
     for call, receiver in _read_from_losses(script):
-        outer, loop = script.up(call, cst.Call), script.loop(call)
-        if outer is None or loop is None or not isinstance(outer.func, cst.Attribute) or not outer.args:
+        outer = script.up(call, cst.Call)
+        if (
+            outer is None
+            or not isinstance(outer.func, cst.Attribute)
+            or not outer.args
+            or outer.args[0].value is not call
+        ):
             continue
-        if outer.func.attr.value == "append" and outer.args[0].value is call and not _bound_in(script, script.code(outer.func.value), loop):
+        if outer.func.attr.value == "append" and not _bound(script, outer.func.value):
             yield Change(call, call, receiver)
 
 
-def _bound_in(script: Script, name: str, loop: cst.CSTNode) -> bool:
+def _bound(script: Script, kept: cst.BaseExpression) -> bool:
+    """Whether what is kept starts anew in each iteration."""
+    name, loop = script.code(kept), script.loop(kept)
     return any(
         script.code(node.targets[0].target) == name and script.loop(node) is loop for node in script.all(cst.Assign)
     )
@@ -548,9 +526,10 @@ def _(script: Script) -> Iterator[Change]:
         if len(block.items) != 1 or script.code(block.items[0]) != "torch.no_grad()" or script.suite(block) is None:
             continue
         loop = next((node for node in block.body.body if isinstance(node, cst.For)), None)
-        kept = re.search(r"(\w*loss\w*) \+= (?!.*\b(item|float|detach|data)\b)\w*loss", code) or re.search(
-            r"\.append\((output|outputs|pred|preds|logits|out)\)", code
-        )
+        kept = re.search(r"\+= (\w*loss)$|\.append\((output|outputs|pred|preds|logits|out)\)$", code, re.MULTILINE)
+        name = kept[1] or kept[2] if kept else "-"
+        if re.search(rf"\b{name} = (\d|.*(item\(|float\(|np\.|detach|\.data\b))", code) or f"{name} = " not in code:
+            continue
         if loop is not None and kept and not any(block in script.above(sink.line) for sink in script.sinks):
             body = [one for one in block.body.body if isinstance(one, cst.BaseStatement)]
             yield _dropped(script, block, *body)
@@ -618,31 +597,23 @@ def _(script: Script) -> Iterator[Change]:
 
 @operator("module-list-plain", "GRD604")
 def _(script: Script) -> Iterator[Change]:
-    for node in script.all(cst.Assign):
-        value = node.value
-        if isinstance(value, cst.Call) and re.search(r"(^|\.)ModuleList$", script.code(value.func)):
-            if script.code(node.targets[0].target).startswith("self."):
-                yield Change(node, value, value.args[0].value if value.args else cst.List([]))
-
-
-def _parameters(script: Script) -> Iterator[tuple[cst.Assign, cst.Call]]:
-    for node in script.all(cst.Assign):
-        value = node.value
-        if isinstance(value, cst.Call) and re.search(r"(^|\.)Parameter$", script.code(value.func)) and len(value.args) == 1:
-            if script.code(node.targets[0].target).startswith("self."):
-                yield node, value
+    for node, call, target in _assigned(script, "ModuleList"):
+        if target.startswith("self."):
+            yield Change(node, call, call.args[0].value if call.args else cst.List([]))
 
 
 @operator("parameter-plain", "GRD605", "GRD606")
 def _(script: Script) -> Iterator[Change]:
-    for node, value in _parameters(script):
-        yield Change(node, value, value.args[0].value)
+    for node, call, target in _assigned(script, "Parameter"):
+        if target.startswith("self.") and len(call.args) == 1:
+            yield Change(node, call, call.args[0].value)
 
 
 @operator("parameter-moved", "GRD605", "GRD601")
 def _(script: Script) -> Iterator[Change]:
-    for node, value in _parameters(script):
-        yield _value(script, value, "{}.cuda()")._replace(at=node)
+    for node, call, target in _assigned(script, "Parameter"):
+        if target.startswith("self.") and len(call.args) == 1:
+            yield _value(script, call, "{}.cuda()")._replace(at=node)
 
 
 def _made(script: Script) -> Iterator[tuple[cst.Call, str, Line]]:
@@ -681,21 +652,18 @@ def _(script: Script) -> Iterator[Change]:
 
 @operator("network-alias", "GRD609")
 def _(script: Script) -> Iterator[Change]:
-    for node in script.all(cst.Assign):
-        value = node.value
-        if isinstance(value, cst.Call) and re.search(r"deepcopy$", script.code(value.func)) and value.args:
-            inner, line = script.code(value.args[0].value), script.line(node)
-            target = script.code(node.targets[0].target)
-            if NETWORK.search(inner.rsplit(".", 1)[-1]) and re.search("target|ema|old|teacher", target) and line is not None:
-                yield Change(node, value, value.args[0].value)
+    for node, call, target in _assigned(script, "deepcopy"):
+        network = call.args and NETWORK.search(script.code(call.args[0].value).rsplit(".", 1)[-1])
+        if network and re.search("target|ema|old|teacher", target) and script.line(node) is not None:
+            yield Change(node, call, call.args[0].value)
 
 
 @operator("state-dict-alias", "GRD516")
 def _(script: Script) -> Iterator[Change]:
     for call in script.all(cst.Call):
-        if re.search(r"deepcopy$", script.code(call.func)) and call.args:
-            if re.fullmatch(r"[\w.]+\.state_dict\(\)", script.code(call.args[0].value)):
-                yield Change(call, call, call.args[0].value)
+        copied = call.args and re.search(r"deepcopy$", script.code(call.func))
+        if copied and re.fullmatch(r"[\w.]+\.state_dict\(\)", script.code(call.args[0].value)):
+            yield Change(call, call, call.args[0].value)
 
 
 @operator("update-in-graph", "GRD101", "GRD102")
@@ -731,9 +699,9 @@ def _(script: Script) -> Iterator[Change]:
 def _(script: Script) -> Iterator[Change]:
     for sink in script.sinks:
         call = sink.call
-        if call is not None and "scaler" in script.code(_receiver(call)) and "enabled=False" not in script.text:
-            if isinstance(_receiver(call), cst.Call):
-                yield Change(sink.line, _receiver(call), sink.loss)
+        scaled = call is not None and "scaler" in script.code(_receiver(call)) and "enabled=False" not in script.text
+        if call is not None and scaled and isinstance(_receiver(call), cst.Call):
+            yield Change(sink.line, _receiver(call), sink.loss)
 
 
 @operator("scaler-update-dropped", "GRD505")
@@ -761,9 +729,10 @@ def _(script: Script) -> Iterator[Change]:
 @operator("framework-bypassed", "GRD505")
 def _(script: Script) -> Iterator[Change]:
     for sink in script.sinks:
-        if sink.call is not None and re.search(r"accelerator|fabric", script.code(_receiver(sink.call))):
-            if isinstance(sink.loss, cst.Name) and len(sink.call.args) == 1:
-                yield Change(sink.line, sink.call, _expression(f"{sink.loss.value}.backward()"))
+        call, loss = sink.call, sink.loss
+        receiver = script.code(_receiver(call)) if call is not None and len(call.args) == 1 else ""
+        if call is not None and isinstance(loss, cst.Name) and re.search("accelerator|fabric", receiver):
+            yield Change(sink.line, call, _expression(f"{loss.value}.backward()"))
 
 
 # Misspelt names.
@@ -774,19 +743,8 @@ def _misspelt(script: Script, right: str, wrong: str) -> Iterator[Change]:
         yield _renamed(call, wrong)
 
 
-@operator("misspelt-zero-grad", "GRD801")
-def _(script: Script) -> Iterator[Change]:
-    return _misspelt(script, "zero_grad", "zero_gard")
-
-
-@operator("misspelt-backward", "GRD801")
-def _(script: Script) -> Iterator[Change]:
-    return _misspelt(script, "backward", "backwards")
-
-
-@operator("misspelt-detach", "GRD801")
-def _(script: Script) -> Iterator[Change]:
-    return _misspelt(script, "detach", "detatch")
+for _right, _wrong in (("zero_grad", "zero_gard"), ("backward", "backwards"), ("detach", "detatch")):
+    operator(f"misspelt-{_right.replace('_', '-')}", "GRD801")(partial(_misspelt, right=_right, wrong=_wrong))
 
 
 @operator("misspelt-layer", "GRD801")

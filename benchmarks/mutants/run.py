@@ -24,7 +24,7 @@ from gradlint.check import Checker
 
 from .choose import Entry, Mutant, chosen, entries
 
-DRIVERS = 4
+DRIVERS = 2
 
 
 class Fate(NamedTuple):
@@ -80,11 +80,11 @@ def main() -> int:
     parser.add_argument("--missed", action="store_true", help="list what is not found")
     options = parser.parse_args()
 
-    def asked(mutant: Mutant) -> bool:
-        return options.half in (None, mutant.entry.half) and options.style in (None, mutant.entry.style)
-
+    # Each half is chosen by itself, so that asking for one does not change it.
+    scripts = [entry for entry in entries() if options.half in (None, entry.half)]
+    mutants = [one for one in chosen(options.folder, scripts) if options.style in (None, one.entry.style)]
     fates: list[Fate] = []
-    for fate in _fates(options.folder, [mutant for mutant in chosen(options.folder, entries()) if asked(mutant)]):
+    for fate in _fates(options.folder, mutants):
         fates.append(fate)
         if options.missed and not fate.hits:
             word = f"elsewhere {' '.join(fate.others)}" if fate.others else "missed"

@@ -41,7 +41,8 @@ class Script:
         self._nodes: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
         for node in _walk(self.module):
             self._nodes.setdefault(type(node), []).append(node)
-        self._codes: dict[int, str] = {}
+        self._lines = text.split("\n")
+        self._functions: dict[int, cst.FunctionDef | cst.Module] = {}
         self.sinks = list(self._sinks())
 
     def all(self, kind: type[_Node]) -> Iterator[_Node]:
@@ -49,10 +50,12 @@ class Script:
         return (node for node in self._nodes.get(kind, ()) if isinstance(node, kind))
 
     def code(self, node: cst.CSTNode) -> str:
-        """The source of a node."""
-        if id(node) not in self._codes:
-            self._codes[id(node)] = self.module.code_for_node(node).strip()
-        return self._codes[id(node)]
+        """The source of a node, without parentheses around it."""
+        start, end = self._places[node].start, self._places[node].end
+        if start.line == end.line:
+            return self._lines[start.line - 1][start.column : end.column]
+        inner = self._lines[start.line : end.line - 1]
+        return "\n".join([self._lines[start.line - 1][start.column :], *inner, self._lines[end.line - 1][: end.column]])
 
     def row(self, node: cst.CSTNode) -> int:
         """The first row of a node."""
@@ -70,7 +73,9 @@ class Script:
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | cst.Module:
         """The function in which a node stands, or the module."""
-        return self.up(node, cst.FunctionDef) or self.module
+        if id(node) not in self._functions:
+            self._functions[id(node)] = self.up(node, cst.FunctionDef) or self.module
+        return self._functions[id(node)]
 
     def loop(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The innermost loop around a node, within its function."""
@@ -160,7 +165,7 @@ class Script:
     def trained(self) -> Iterator[tuple[Sink, cst.SimpleStatementLine, cst.BaseExpression]]:
         """The losses whose value is made by one assignment to their name, each with that line and value."""
         for sink in self.sinks:
-            if isinstance(sink.loss, cst.Name):
+            if isinstance(sink.loss, cst.Name) and not re.search(rf"\b{sink.loss.value}(\[|\.get\()", self.text):
                 found = self.assigned(sink.loss.value, sink.line)
                 if found is not None and isinstance(found[1].targets[0].target, cst.Name):
                     yield sink, found[0], found[1].value
@@ -190,20 +195,18 @@ class Script:
             else:
                 yield Sink(line, call, value)
         for node in self.all(cst.Return):
-            function, line = self.function(node), self.line(node)
-            if not isinstance(function, cst.FunctionDef) or function.name.value not in ("training_step", "compute_loss"):
-                continue
-            value = _loss_returned(node)
-            if value is not None and line is not None:
-                yield Sink(line, None, value)
+            home, place, loss = self.function(node), self.line(node), _loss_returned(node)
+            trains = isinstance(home, cst.FunctionDef) and home.name.value in ("training_step", "compute_loss")
+            if trains and place is not None and loss is not None:
+                yield Sink(place, None, loss)
 
 
 def _loss_returned(node: cst.Return) -> cst.BaseExpression | None:
     if isinstance(node.value, cst.Dict):
         for element in node.value.elements:
-            if isinstance(element, cst.DictElement) and isinstance(element.key, cst.SimpleString):
-                if element.key.evaluated_value == "loss":
-                    return element.value
+            key = element.key if isinstance(element, cst.DictElement) else None
+            if isinstance(key, cst.SimpleString) and key.evaluated_value == "loss":
+                return element.value
         return None
     return node.value if isinstance(node.value, cst.Name) else None
 
