@@ -39,7 +39,7 @@ _Changes: TypeAlias = Callable[[Script], Iterator[Change]]
 
 ACTIVATIONS = ("exp", "sigmoid", "tanh", "softmax", "sqrt")
 OPTIMIZERS = ("Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "RAdam", "NAdam", "Adamax")
-REDUCED = ("mse_loss", "l1_loss", "smooth_l1_loss", "cross_entropy", "nll_loss", "binary_cross_entropy_with_logits")
+REDUCED = "mse_loss|l1_loss|smooth_l1_loss|cross_entropy|nll_loss|binary_cross_entropy_with_logits"
 LOST = ("GRD205", "GRD302", "GRD303", "GRD304", "GRD305", "GRD306", "GRD309")
 
 
@@ -336,7 +336,9 @@ def _criteria(script: Script, classes: str) -> set[str]:
 @operator("reduction-none", "GRD201")
 def _(script: Script) -> Iterator[Change]:
     for sink, line, value in script.trained():
-        reduces = isinstance(value, cst.Call) and script.code(value.func).rsplit(".", 1)[-1] in REDUCED
+        reduces = isinstance(value, cst.Call) and re.fullmatch(
+            rf"(F|.*functional)\.({REDUCED})", script.code(value.func)
+        )
         if reduces and sink.call is not None and not re.search(r"reduc|average", script.code(value)):
             yield Change(line, value, _argument(cst.ensure_type(value, cst.Call), 'reduction="none"'))
 
