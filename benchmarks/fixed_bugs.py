@@ -5,7 +5,8 @@
 `fixed_bugs.tsv` beside this file names the bugs. MIRRORS is a folder with a bare clone of each repository in
 `OWNER+NAME/repo`. A bug is found when a finding with an accepted code lies near the marked line of the parent's
 file, or names that place as related, and is gone in the fixed version. Rules may be tuned on the half `tune`;
-misses of the other half are not to be studied.
+misses of the other half are not to be studied. Needs Python 3.11, and gradlint where `-P` finds it: installed, or
+on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -174,7 +175,8 @@ def lint(root: Path, path: str) -> list[Finding]:
     """The errors and warnings of a file, linted in its tree."""
     if not (root / path).is_file():
         return []
-    command = [sys.executable, "-m", "gradlint", "check", "--isolated", "--output-format", "json", path]
+    # -P: Python must not import what lies in the tree.
+    command = [sys.executable, "-P", "-m", "gradlint", "check", "--isolated", "--output-format", "json", path]
     try:
         run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
