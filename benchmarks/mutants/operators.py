@@ -183,13 +183,13 @@ def _pairs(script: Script) -> Iterator[tuple[Line, Line]]:
                 break
 
 
-@operator("backward-dropped", "GRD503", "GRD308", "GRD608")
+@operator("backward-dropped", "GRD503", "GRD520", "GRD308", "GRD608")
 def _(script: Script) -> Iterator[Change]:
     for backward, _step in _pairs(script):
         yield _dropped(script, backward)
 
 
-@operator("step-dropped", "GRD502", "GRD503", "GRD505", "GRD506", "GRD518")
+@operator("step-dropped", "GRD502", "GRD503", "GRD519", "GRD505", "GRD506", "GRD518")
 def _(script: Script) -> Iterator[Change]:
     steps = list(script.steps())
     for line, _call, receiver in steps:
