@@ -9,7 +9,8 @@ from functools import cached_property
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, TorchCalled
+from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, RunEnded, TorchCalled
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.modules import ModuleFlag
 from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
 from gradlint.domain.graph import Node
@@ -123,6 +124,21 @@ class SpellingDetector(Detector[None]):
         assert isinstance(code, cst.Module)
         uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
         return all(dot and assigned for dot, assigned in uses)
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report `y.detatch()` of what is not known: only torch's objects have the name that is meant."""
+        program = self.machine.program
+        slips = {word: real for word in program.words if (real := names.slip(word)) is not None}
+        if not slips or not self.machine.assumes or not slips.keys() - self._assigned:
+            return
+        for node in reachable([program.nowhere], parts):
+            name = node.attr.value if isinstance(node, cst.Attribute) else ""
+            if name in slips and name not in self._assigned:
+                owner = "optimizer" if slips[name] == "zero_grad" else "tensor"
+                self.machine.assume(
+                    Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)
+                )
+                self.report(MisspeltName(node, owner, name, slips[name], False))
 
     @cached_property
     def _assigned(self) -> frozenset[str]:

@@ -151,6 +151,13 @@ class Program:
         return Fragment(self.nowhere)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of this file."""
+        own = None if self.loading is None else self.loading.other_files.unit(self.home)
+        assert isinstance(self.nowhere, cst.Module)
+        return frozenset(re.findall(r"\w+", self.nowhere.code)) if own is None else own.words
+
+    @cached_property
     def backpropagating(self) -> set[cst.CSTNode]:
         """The functions and classes of this file that backpropagate, or clear gradients."""
         assert isinstance(self.nowhere, cst.Module)
