@@ -102,7 +102,7 @@ def slip(word: str) -> str | None:
     """Return the distinct name of torch's that a word is a letter or a swap away from; None for all other words."""
     near = (real for real in _DISTINCT if real[0] == word[0] and word != real and _distance(word, real, 1) == 1)
     real = next(near, None)
-    return None if real is None or word.rstrip("_") == real.rstrip("_") else real
+    return None if real is None or word == f"{real}s" or word.rstrip("_") == real.rstrip("_") else real
 
 
 def near_own(name: str, own: Iterable[str]) -> str | None:
