@@ -104,8 +104,9 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 filled, discarded = {{}}, []
 {GRAPH_LEAVES}
 def noted(loss):
-    discarded.extend(leaf for leaf in filled.values() if leaf.grad is None or not leaf.grad.any())
-    filled.update((id(leaf), leaf) for leaf in graph_leaves(loss))
+    unwritten = [leaf for leaf, version in filled.values() if leaf._version == version]
+    discarded.extend(leaf for leaf in unwritten if leaf.grad is None or not leaf.grad.any())
+    filled.update((id(leaf), (leaf, leaf._version)) for leaf in graph_leaves(loss))
     return loss
 register_optimizer_step_pre_hook(lambda *args: filled.clear())
 """
