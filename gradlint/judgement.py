@@ -13,7 +13,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
-from gradlint.rules.base import Repair, Report, Rule
+from gradlint.rules.base import Report, Rule
 from gradlint.source.files import Unit
 from gradlint.source.place import Places
 from gradlint.source.read import Unusable
@@ -81,10 +81,10 @@ def findings_of(
 
 def grounded(found: Iterable[Finding], proven: Iterable[Finding]) -> tuple[Finding, ...]:
     """The findings, of which those that are proven without assumptions, too, rest on none."""
-    certain = {(one.filename, one.code, one.span): one.severity for one in proven if not one.assumptions}
+    certain = {(one.filename, one.code, one.span): one for one in proven if not one.assumptions}
     return tuple(
-        replace(one, assumptions=(), severity=certain[one.filename, one.code, one.span])
-        if one.assumptions and (one.filename, one.code, one.span) in certain
+        replace(one, assumptions=(), severity=known.severity, fix=known.fix)
+        if one.assumptions and (known := certain.get((one.filename, one.code, one.span))) is not None
         else one
         for one in found
     )
@@ -128,7 +128,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         lines=places.rows(span),
         hint=report.hint,
         related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related if node),
-        fix=None if path is not None else _fix(report.repair, atlas, locator),
+        fix=None if path is not None else _fix(verdict, atlas, locator),
         assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),
     )
@@ -166,8 +166,9 @@ def _shown(path: str) -> str:
     return path if short.startswith(os.pardir) else short
 
 
-def _fix(repair: Repair | None, atlas: Atlas, locator: Locator) -> Fix | None:
-    """The fix, if all that it changes stands in the file that is checked."""
+def _fix(verdict: Verdict, atlas: Atlas, locator: Locator) -> Fix | None:
+    """The fix, if all that it changes stands in the file that is checked: a safe one rests on no assumption."""
+    repair = verdict.report.repair
     if repair is None or not all(change.node in atlas.home for change in repair.changes):
         return None
-    return locator.fix(repair)
+    return locator.fix(replace(repair, safe=repair.safe and not verdict.event.assumptions))

@@ -57,8 +57,8 @@ import torch
 import torch.nn.functional as F
 
 
-def step(layer: torch.nn.Linear, x, y):
-    loss = F.mse_loss(layer(x), y, reduction="none")
+def step(layer: torch.nn.Linear, first, second):
+    loss = F.mse_loss(layer(first), second, reduction="none")
     (2 * loss).backward()
 """
 
@@ -92,6 +92,7 @@ def test_a_finding_that_rests_on_names_says_so_and_is_no_error() -> None:
     assert [one.text for one in finding.assumptions] == [
         "`model` is a network, by its name",
         "`optimizer` is an optimizer, by its use",
+        "`data` is data, which has no graph, by its name",
     ]
     assert finding.assumptions[0].place.span.start.row == 4
 
@@ -150,7 +151,7 @@ def test_a_caller_in_another_file_proves_a_finding(tmp_path: Path) -> None:
     engine.write_text(GUESSED, encoding="utf-8")
     train.write_text(TRAIN, encoding="utf-8")
     [alone] = check_paths([engine]).findings
-    assert (alone.severity, len(alone.assumptions)) == ("warning", 2)
+    assert (alone.severity, len(alone.assumptions)) == ("warning", 3)
     [proven] = check_paths([engine, train]).findings
     assert (proven.filename, proven.span) == (alone.filename, alone.span)
     assert (proven.severity, proven.assumptions) == ("error", ())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import libcst as cst
@@ -13,13 +14,16 @@ from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
 from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
-from gradlint.domain.walk import inputs, is_reachable
-from gradlint.interpreter.reachable import contents
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
+from gradlint.domain.walk import inputs, is_reachable, reachable
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.world import guesses
+from gradlint.source.lower.syntax import called_name, parts
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
@@ -37,6 +41,14 @@ class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
 
 
+class ClearedAt(PathFact):
+    """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
+
+
+class Given(PathFact):
+    """The key of the call of something unknown that was given parameters, and may have filled their gradients."""
+
+
 class Fork(NamedTuple):
     """A fork on a path, and the test that was undecided there."""
 
@@ -50,9 +62,11 @@ class Steps:
 
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `scaled` are the nodes of
     scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
-    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: the calls
-    that clipped gradients which are None. `loops`: the run of a loop that an iteration belongs to.
-    `nth`: the step on one side of a fork where a remainder is tested, by the optimizer and the fork's number.
+    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: whether
+    the gradients that a call clips are None on all paths. `loops`: the run of a loop that an iteration belongs to.
+    `wasted`: a backward whose gradients were cleared unused, and where, by optimizer. `empty`: a step that found no
+    gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step anywhere, or may. `nth`: the step on
+    one side of a fork where a remainder is tested, by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -61,8 +75,11 @@ class Steps:
     cleared_in: dict[int, int] = field(default_factory=dict)
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
-    clips: dict[cst.CSTNode, None] = field(default_factory=dict)
+    clips: dict[cst.CSTNode, bool] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
+    wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
+    empty: dict[int, cst.CSTNode] = field(default_factory=dict)
+    stepped: set[int] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
 
 
@@ -93,9 +110,35 @@ class LoopOrderDetector(Detector[Steps]):
         self._use(state)
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
-        """Take something unknown that is given objects or leaves to clear gradients, and to step."""
-        if self.facts.stepping and any(_is_object(state, one) for one in contents(state, it.values, calls=True)):
-            self._let_step(state)
+        """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
+        if not self.machine.program.may_backpropagate:
+            return
+        reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
+        name = called_name(it.node)
+        looks = self.machine.assumes and guesses.only_looks(name)
+        records = (state.heap.get(address) for address in reached)
+        if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
+            state.decide(Given(), it.node)
+        held = {optimizer: {one.id for one in use.params_of(state, optimizer)} for optimizer in self.facts.stepping}
+        given = [one for one in held if one in reached or not held[one].isdisjoint(reached)]
+        if not given:
+            return
+        if looks:
+            role = "a function that neither clears gradients nor steps"
+            self.machine.assume(Assumption("name", name, role, it.node))
+            return
+        self._use(state)
+        self.facts.busy.update(given)
+        self.facts.stepped.update(reached.intersection(given))
+        for optimizer in given:
+            if order_of(state, optimizer) is not None:
+                use.enter(state, optimizer, None)
+
+    def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
+        """Take something unknown that is given a loss to backpropagate it, if its name says so."""
+        live = (node for node in it.graphs if node.leaf is None and node.tracked is not False)
+        if self.facts.stepping and guesses.may_backpropagate(called_name(it.node)) and any(live):
+            self.facts.busy.update(self.facts.stepping)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Count all gradients as used: the program may keep what it reads, and use it later."""
@@ -110,6 +153,7 @@ class LoopOrderDetector(Detector[Steps]):
     def _let_step(self, state: State) -> None:
         self._use(state)
         self.facts.busy.update(self.facts.stepping)
+        self.facts.stepped.update(self.facts.stepping)
         for optimizer in self.facts.stepping:
             if order_of(state, optimizer) is not None:
                 use.enter(state, optimizer, None)
@@ -152,6 +196,7 @@ class LoopOrderDetector(Detector[Steps]):
         if not it.walked:
             self._judge_closure(state, it)
         if isinstance(it.closure, Function):
+            self.facts.busy.add(it.optimizer.id)
             self._step(state, it.optimizer.id, it.node)
         else:
             self._let_step(state)
@@ -190,6 +235,9 @@ class LoopOrderDetector(Detector[Steps]):
         nothing = all(use.is_empty(state, param) for param in params)
         if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
             self.facts.busy.add(optimizer)
+        elif order.wiped is None and self._cleared_since_backward(state, optimizer):
+            self.facts.empty.setdefault(optimizer, node)
+        self.facts.stepped.add(optimizer)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
@@ -203,6 +251,10 @@ class LoopOrderDetector(Detector[Steps]):
         elif order is not None:
             idle = node if nothing and order.filled is None else order.idle
             use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
+
+    def _cleared_since_backward(self, state: State, optimizer: int) -> bool:
+        cleared = state.facts.get(ClearedAt(optimizer))
+        return isinstance(cleared, int) and cleared > state.trained
 
     def _judge_mixed(self, state: State, optimizer: int, order: Order) -> None:
         """Report a step that uses the mixture, unless others may have cleared it, as a discriminator may."""
@@ -231,6 +283,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Note the optimizers all of whose parameters are cleared."""
+        state.decide(Given(), None)
         cleared = {param.id for param in it.parameters}
         for optimizer, held in self._holding(state):
             if all(param.id in cleared for param in held):
@@ -256,6 +309,9 @@ class LoopOrderDetector(Detector[Steps]):
         unused = state.facts.get(UnusedOf(optimizer))
         if order.filled is not None and isinstance(unused, Unused):
             self._judge_accumulation(state, optimizer, unused, node)
+            if self.machine.iterations:
+                self.facts.wasted.setdefault(optimizer, (order.filled, node))
+        state.decide(ClearedAt(optimizer), fresh_number())
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
@@ -308,9 +364,10 @@ class LoopOrderDetector(Detector[Steps]):
         if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
             self.report(fault.NothingClipped(it.node, "non-leaf"))
         elif it.whole and all(use.is_empty(state, param) for param in it.parameters):
-            if not self.machine.expected:
-                self.facts.clips[it.node] = None  # A fault where the program makes gradients at all.
+            if not self.machine.expected and state.facts.get(Given()) is None:
+                self.facts.clips.setdefault(it.node, True)  # A fault where the program makes gradients at all.
         else:
+            self.facts.clips[it.node] = False
             self._judge_clipped(state, it)
 
     def _judge_clipped(self, state: State, it: announcement.Clipped) -> None:
@@ -333,7 +390,7 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, it.optimizer.id)
         if order is None:
             return
-        if it.by == "step" and it.former == "nothing" and order.filled is not None and order.scaled is False:
+        if it.former == "nothing" and order.filled is not None and order.scaled is False:
             self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
         use.enter(state, it.optimizer.id, order._replace(scaled=False))
 
@@ -344,8 +401,35 @@ class LoopOrderDetector(Detector[Steps]):
         for step, (optimizer, backward) in self.facts.late.items():
             if optimizer not in self.facts.busy and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
-        for clip in self.facts.clips if self.machine.backwards else ():
-            self.report(fault.NothingClipped(clip, "no gradient"))
+        if it.complete:
+            self._judge_unfinished()
+        for clip, empty in self.facts.clips.items():
+            if empty and self.machine.backwards:
+                self.report(fault.NothingClipped(clip, "no gradient"))
+
+    def _judge_unfinished(self) -> None:
+        """Report the optimizers that never step, and those that only step where there are no gradients."""
+        late = {optimizer for optimizer, _ in self.facts.late.values()}
+        for optimizer, step in self.facts.empty.items():
+            if optimizer not in self.facts.busy | late:
+                self.report(fault.BackwardMissing(step))
+        for optimizer, (backward, cleared) in self.facts.wasted.items():
+            if optimizer not in self.facts.stepped and not self._may_step_elsewhere:
+                self.report(fault.StepMissing(backward, cleared))
+
+    @cached_property
+    def _may_step_elsewhere(self) -> bool:
+        """Return whether the file speaks of a step that may be an optimizer's: of what is no scheduler's."""
+        code = self.machine.program.nowhere
+        steps = (
+            one for one in reachable((code,), parts) if isinstance(one, cst.Attribute) and one.attr.value == "step"
+        )
+        return not all(guesses.steps_no_parameters(_last_name(one.value)) for one in steps)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return name.value if isinstance(name, cst.Name) else ""
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:
@@ -373,9 +457,3 @@ def _is_remainder(test: object) -> bool:
     """Return whether a test is about a remainder, which counts, and says nothing about data."""
     key = test.key if isinstance(test, Unknown) else None
     return key is not None and (key[0] == "%" or any(map(_is_remainder, key[1:])))
-
-
-def _is_object(state: State, value: Value) -> bool:
-    """Return whether a value is an object or a parameter."""
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return record.parameter if isinstance(record, Tensor) else isinstance(record, Instance)

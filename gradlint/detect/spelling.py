@@ -9,7 +9,8 @@ from functools import cached_property
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, TorchCalled
+from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, RunEnded, TorchCalled
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.modules import ModuleFlag
 from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
 from gradlint.domain.graph import Node
@@ -69,6 +70,8 @@ class SpellingDetector(Detector[None]):
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
+        if real is None and isinstance(record.cls, Ref):
+            real = names.near_own(name, _own_names(state, record))
         if real is None or record.open or not _is_known(state, record.cls) or name in self._assigned:
             return
         kind = "optimizer" if is_optimizer else "module"
@@ -122,6 +125,21 @@ class SpellingDetector(Detector[None]):
         uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
         return all(dot and assigned for dot, assigned in uses)
 
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report `y.detatch()` of what is not known: only torch's objects have the name that is meant."""
+        program = self.machine.program
+        slips = {word: real for word in program.words if (real := names.slip(word)) is not None}
+        if not slips or not self.machine.assumes or not slips.keys() - self._assigned:
+            return
+        for node in reachable([program.nowhere], parts):
+            name = node.attr.value if isinstance(node, cst.Attribute) else ""
+            if name in slips and name not in self._assigned:
+                owner = "optimizer" if slips[name] == "zero_grad" else "tensor"
+                self.machine.assume(
+                    Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)
+                )
+                self.report(MisspeltName(node, owner, name, slips[name], False))
+
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
@@ -144,6 +162,12 @@ def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
     return not any(node.op in _UNSEEN for node in found)
+
+
+def _own_names(state: State, record: Instance) -> set[str]:
+    """Return what the program names itself in an object and its classes."""
+    bases = (state.heap.get(base.id) for base in linear_bases(state, record.cls) if isinstance(base, Ref))
+    return {*record.attrs, *(name for base in bases if isinstance(base, Class) for name in base.attrs)}
 
 
 def _is_optimizer(state: State, cls: Value) -> bool:

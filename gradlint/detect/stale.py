@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
@@ -10,66 +10,90 @@ import libcst as cst
 from gradlint.detect.detector import Detector
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
+from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.torch.parameters import modules_of, parameters_of
+from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
 
 _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout", "torch.nn.BatchNorm")
 
 
-class SwitchedOff(PathFact):
-    """Where a module was sent to evaluation as a part of another, on this path."""
+class Switch(NamedTuple):
+    """Where and when a module was sent to evaluation."""
+
+    node: cst.CSTNode
+    number: int
 
 
-class Mode(NamedTuple):
-    """How a module ran when it made a node: `switched` is where a module around it was sent to evaluation."""
-
-    module: int
-    training: bool
-    switched: cst.CSTNode | None
+class InEvaluation(PathFact):
+    """The key of the `Switch` of a module that is in evaluation mode on this path."""
 
 
-@dataclass
-class Modes:
-    """In which mode a module made a node, by the node's number, and which modules were trained in training mode."""
-
-    of_node: dict[int, Mode] = field(default_factory=dict)
-    trained: set[tuple[int, cst.CSTNode]] = field(default_factory=set)
+class TrainedInEvaluation(PathFact):
+    """The key of the fault of a module through which a backward has run in evaluation mode, and no step yet."""
 
 
-class TrainingModeDetector(Detector[Modes]):
-    """Compares the modes in which one backward trains the same module."""
+class TrainingModeDetector(Detector[None]):
+    """Looks at the modes in which what an optimizer trains has run."""
 
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
-        """Note what `eval()` of a model does to its parts; a part that is sent alone is meant."""
-        for module, _ in list(modules_of(state, it.module)):
-            key = SwitchedOff(module.id)
-            switched = it.node if it.training is False and module != it.module else None
-            if switched is not None or key in state.facts:
-                state.decide(key, switched)
-
-    def on_module_called(self, state: State, it: announcement.ModuleCalled) -> None:
-        """Note the mode in which a module that knows two has made a tensor."""
-        if not it.path.startswith(_TWO_FACED) or it.training is None or not isinstance(it.result, Ref):
+        """Note where a module is sent to evaluation; of its parts, one that is sent back takes the note away."""
+        if it.training is False:
+            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number()))
             return
-        made = state.heap.get(it.result.id)
-        if isinstance(made, Tensor) and made.node.tracked is True:
-            switched = state.facts.get(SwitchedOff(it.module.id))
-            place = switched if isinstance(switched, cst.CSTNode) else None
-            self.facts.of_node[made.node.id] = Mode(it.module.id, it.training, place)
+        back = _leaves(state, it.module)
+        for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
+            if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
+                state.decide(key, None)
+
+    def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
+        """Forget the backwards so far: no step uses their gradients."""
+        for key in _keys(state, TrainedInEvaluation):
+            state.decide(key, None)
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
-        """Report a module that this backward trains in evaluation mode, and has trained in training mode before."""
-        modes, trained = self.facts.of_node, self.facts.trained
-        for node in it.certain if modes else ():
-            mode = modes.get(node.id)
-            if mode is None:
-                continue
-            if mode.training:
-                trained.add((mode.module, it.node))
-            elif mode.switched is not None and (mode.module, it.node) in trained:
-                self.report(TrainModeMissing(mode.switched, backward=it.node))
-                return
+        """Note the modules through which a backward runs, whose forward pass was in evaluation mode."""
+        for key in () if it.raised else _keys(state, InEvaluation):
+            switch, module = state.facts[key], Ref(key.address)
+            if isinstance(switch, Switch) and _has_two_modes(state, module):
+                leaves = _leaves(state, module)
+                ran = (node for node in it.certain if node.id > switch.number)
+                reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
+                fault = TrainModeMissing(switch.node, backward=it.node) if reached else None
+                state.decide(TrainedInEvaluation(module.id), fault)
+
+    def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
+        """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
+        trained = {param.id for param in members_of(state, it.optimizer)}
+        for key in _keys(state, TrainedInEvaluation):
+            fault = state.facts[key]
+            if isinstance(fault, TrainModeMissing) and trained and trained <= _leaves(state, Ref(key.address)):
+                self.report(fault)
+
+
+def _keys(state: State, kind: type[PathFact]) -> list[PathFact]:
+    return [key for key in state.facts if isinstance(key, kind)]
+
+
+def _leaves(state: State, module: Ref) -> set[int | None]:
+    return {parameter.id for _, parameter in parameters_of(state, module)[0]}
+
+
+def _has_two_modes(state: State, module: Ref) -> bool:
+    """Return whether a module behaves in another way in evaluation: one that is not known most likely does.
+
+    A class with a `train` of its own may switch some parts alone.
+    """
+    parts = [record for _, record in modules_of(state, module)]
+    if any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref)):
+        return False
+    return any(
+        part.module.foreign
+        or part.module.torn is not None
+        or (isinstance(part.cls, External) and part.cls.path.startswith(_TWO_FACED))
+        for part in parts
+    )
 
 
 class EpochUsed(PathFact):

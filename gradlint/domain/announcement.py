@@ -40,15 +40,6 @@ class ModeSwitched(Announcement):
     training: bool | None
 
 
-class ModuleCalled(Announcement):
-    """A module of torch's own class `path` (`torch.nn.Dropout`) gave a value; `training` is the mode it ran in."""
-
-    module: Ref
-    path: str
-    training: bool | None
-    result: Value
-
-
 class ModuleEntered(Announcement):
     """An object, most likely a module, is about to be called."""
 

@@ -93,6 +93,10 @@ class Term(NamedTuple):
     grad: Tri = None
 
 
+DATA = "data"
+"""The operation that stands for what a program reads, and does not compute: no gradient could flow to it."""
+
+
 class Node:
     """One operation, or the making of a leaf.
 

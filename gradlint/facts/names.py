@@ -93,6 +93,24 @@ _SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",
 """What other libraries call an argument."""
 
 
+_DISTINCT = ("detach", "zero_grad", "requires_grad_", "load_state_dict", "named_parameters")
+"""Names of methods that hardly anything but torch's objects has."""
+
+
+@cache
+def slip(word: str) -> str | None:
+    """Return the distinct name of torch's that a word is a letter or a swap away from; None for all other words."""
+    near = (real for real in _DISTINCT if real[0] == word[0] and word != real and _distance(word, real, 1) == 1)
+    real = next(near, None)
+    return None if real is None or word == f"{real}s" or word.rstrip("_") == real.rstrip("_") else real
+
+
+def near_own(name: str, own: Iterable[str]) -> str | None:
+    """Return the one of a class's own names that a missing one is a slip of; of short names, a letter apart."""
+    known = sorted(own)
+    return nearest(name, known) or next((real for real in known if _is_near(name, real)), None)
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the one name that is a slip away: other case, underscores, a plural, a suffix, or a letter or two."""
     candidates = sorted(known)

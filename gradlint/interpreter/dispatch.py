@@ -6,11 +6,12 @@ import libcst as cst
 
 from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.graph import DATA
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.escape import escape, invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -32,7 +33,7 @@ from gradlint.interpreter.torch.parameters import enter_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import make_unseen
+from gradlint.interpreter.world.placeholders import made_by_use, make_unseen
 from gradlint.source.core import Call
 
 
@@ -142,7 +143,13 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
-    """func(args)"""
+    """func(args): what is not known of the result, its use may say."""
+    value = _call_value(machine, state, func, args, node)
+    is_unknown = type(value) is Unknown and value.kind is None
+    return made_by_use(machine, state, value, args, node) if is_unknown else value
+
+
+def _call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     if isinstance(func, External):
         known = FUNCTIONS.get(func.path)
         if known is not None:
@@ -269,8 +276,12 @@ def _method_of_unknown(
     if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
         # A number has no such method; what it was computed from shows what was meant.
         machine.announce(state, NumberBackpropagated(node, receiver.origin))
+        invalidate_gradients(machine, state, node)
         return Unknown("raised")
-    return unknown_call(machine, state, (receiver, *args.values()), node)
+    result = unknown_call(machine, state, (receiver, *args.values()), node)
+    if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):
+        return result
+    return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
 
 
 splitting(Call, run_call)

@@ -10,8 +10,9 @@ import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Returned
 from gradlint.domain.event import Event
+from gradlint.domain.graph import Node
 from gradlint.domain.state import Frame, Names, State, fresh_address
-from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -39,7 +40,7 @@ from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.imports import from_stars, imported
-from gradlint.interpreter.world.placeholders import supposed_arguments, supposed_value
+from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
@@ -144,7 +145,9 @@ def interpret(
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
-    return own is None or own.module is not module or any("backward" in word for word in own.words)
+    return (
+        own is None or own.module is not module or any("backward" in word or word == "zero_grad" for word in own.words)
+    )
 
 
 def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
@@ -158,6 +161,8 @@ def _top_level(machine: Machine, state: State, module: cst.Module) -> State:
             return ends[0]
         return machine.exits[-1].state if machine.exits else start
     state.leave(1)
+    # Where it was given up, blocks are open: a function that is called later runs outside of them.
+    state.grad, state.blocked, state.inference, state.off = start.grad, start.blocked, start.inference, start.off
     return state
 
 
@@ -213,7 +218,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
 
 
 def invalidate_since_init(state: State, made: Value) -> None:
-    """Forget what other methods may have changed since `__init__`: the length of lists, what was None or a number.
+    """Forget what other methods may have changed since `__init__`: lengths of lists, graphs, what was None or a number.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
     """
@@ -224,6 +229,11 @@ def invalidate_since_init(state: State, made: Value) -> None:
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
             state.put(value.id, one._replace(open=True))
+        elif isinstance(value, Ref) and isinstance(one, Tensor) and one.grad is False and not one.parameter:
+            # A loss that begins at zero: another method, or that of a subclass, adds to it.
+            state.put(
+                value.id, one._replace(grad=None, node=Node("input", one.syntax or one.node.syntax, tracked=None))
+            )
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, changed._replace(open=record.open or derived))
@@ -272,6 +282,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         assumed = machine.assumed
         fresh = after.fork()
         invalidate_since_init(after, made)
+        suppose_attributes(machine, after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)

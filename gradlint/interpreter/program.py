@@ -101,7 +101,7 @@ def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
     return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
-_BACKWARD = re.compile(r"\.[\s\\]*backward\b")
+_TRAINING = re.compile(r"\.[\s\\]*(backwards?|zero_grad)\b")
 
 BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
@@ -120,7 +120,7 @@ _CANONICAL = (
 class Program:
     """What one file defines, and how its names are resolved: in the file, in other files, in libraries.
 
-    `may_backpropagate`: the file may name `backward`.
+    `may_backpropagate`: the file names `backward` or `zero_grad`, or may.
     """
 
     def __init__(self, nowhere: cst.CSTNode, home: str = "", loading: Loading | None = None) -> None:
@@ -151,11 +151,18 @@ class Program:
         return Fragment(self.nowhere)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """All words of this file."""
+        own = None if self.loading is None else self.loading.other_files.unit(self.home)
+        assert isinstance(self.nowhere, cst.Module)
+        return frozenset(re.findall(r"\w+", self.nowhere.code)) if own is None else own.words
+
+    @cached_property
     def backpropagating(self) -> set[cst.CSTNode]:
-        """The functions and classes of this file that name `backward`."""
+        """The functions and classes of this file that backpropagate, or clear gradients."""
         assert isinstance(self.nowhere, cst.Module)
         own = None if self.loading is None else self.loading.other_files.unit(self.home)
-        speaks = self.may_backpropagate and (own is None or _BACKWARD.search(own.text) is not None)
+        speaks = self.may_backpropagate and (own is None or _TRAINING.search(own.text) is not None)
         return backpropagating(self.nowhere) if speaks else set()
 
     # Other files.

@@ -104,8 +104,9 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 filled, discarded = {{}}, []
 {GRAPH_LEAVES}
 def noted(loss):
-    discarded.extend(leaf for leaf in filled.values() if leaf.grad is None or not leaf.grad.any())
-    filled.update((id(leaf), leaf) for leaf in graph_leaves(loss))
+    unwritten = [leaf for leaf, version in filled.values() if leaf._version == version]
+    discarded.extend(leaf for leaf in unwritten if leaf.grad is None or not leaf.grad.any())
+    filled.update((id(leaf), (leaf, leaf._version)) for leaf in graph_leaves(loss))
     return loss
 register_optimizer_step_pre_hook(lambda *args: filled.clear())
 """
@@ -299,6 +300,13 @@ DISCARDED = Measure(
     refutes=False,
 )
 
+WITHOUT_GRADIENTS = Measure(
+    "an optimizer steps, and never finds a gradient",
+    (Variant(_SHOWN_IDLE),),
+    ("len(found) > 0", "not any(found)"),
+    proof="assert any(found), 'no step finds a gradient'",
+)
+
 UNTRAINED = Measure(
     "gradients arrive at the parameters, and the steps leave them as they were",
     (Variant(_UNTRAINED),),
@@ -386,7 +394,8 @@ FAULTS = {"ClippedScaled": STILL_SCALED}
 RULES = {
     "zero-grad-missing": STALE,
     **dict.fromkeys(("zero-grad-misplaced", "step-before-backward"), IDLE),
-    "accumulation-cleared": DISCARDED,
+    **dict.fromkeys(("accumulation-cleared", "step-missing"), DISCARDED),
+    "backward-missing": WITHOUT_GRADIENTS,
     "clip-misplaced": CLIPPED,
     "optimizer-misses-parameter": UNTRAINED,
     "parameter-never-reached": UNREACHED,

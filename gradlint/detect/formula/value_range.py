@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term, unwrapped
 from gradlint.domain.graph import Term
 from gradlint.facts import traits
@@ -18,6 +20,8 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
     if node.leaf is not None:
         made = term(node, "value")
         return made is not None and op_of(made) == "rand"
+    if _is_difference(node.syntax) and not node.operands:
+        return True  # `x - peak` of values that are not known: the peak may be that of x.
     if depth == 0 or not node.operands:
         return False
     left, right = pair(node)
@@ -40,6 +44,10 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         other = term(node, "other", "mat2", "vec")
         return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
     return False
+
+
+def _is_difference(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)
 
 
 def _is_guard(found: Term) -> bool:

@@ -55,6 +55,16 @@ class StepBeforeBackward(Fault):
     cleared: cst.CSTNode | None = None
 
 
+class StepMissing(Fault):
+    """Gradients are cleared, at `cleared`, that a backward has filled; the optimizer never steps."""
+
+    cleared: cst.CSTNode
+
+
+class BackwardMissing(Fault):
+    """A step finds no gradients, and no backward fills any."""
+
+
 class NothingClipped(Fault):
     """Clipping finds no gradients: of tensors that are no leaves, of none at all, or before any backward."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientTested
+from gradlint.domain.graph import DATA
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Mapping, NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -33,7 +34,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     if op in ("in", "not in"):
         found = _contains(state, left, right)
         if found is None:
-            return machine.symbol(op, left, right, kind="bool", syntax=instr.node)
+            held = machine.symbol("in", left, right, kind="bool", syntax=instr.node)
+            return held if op == "in" else machine.symbol("not", held, kind="bool")
         return found is (op == "in")
     if op in ("==", "!=") and (_is_none(left) or _is_none(right)):
         same = _identical(state, left, right)
@@ -50,11 +52,17 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         return counted
     if op == "!=" and not isinstance(left, Ref) and not isinstance(right, Ref):
         return _negated(machine, left, right, instr)
+    if op in _CONVERSE and isinstance(left, Unknown) and left.kind == "int" and type(right) is int:
+        converse = machine.symbol(_CONVERSE[op], left, right, kind="bool", syntax=instr.node)
+        return machine.symbol("not", converse, kind="bool")
     value = operate(machine, state, op, left, right, instr.node)
     # Nothing is known of the result, not even what it was made of.
     if isinstance(value, Unknown) and not (value.kind or value.origin or value.key) and gives_bool(left):
         return Unknown("bool", syntax=value.syntax)
     return value
+
+
+_CONVERSE = {"<": ">=", ">": "<="}
 
 
 def _equal(machine: Machine, left: Value, right: Value, instr: Compare) -> Value:
@@ -89,8 +97,8 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
 
 
 def _is_supposed(value: Unknown) -> bool:
-    """Return whether a value came out of a network that is supposed: such a one gives tensors, and lists of them."""
-    return value.origin is not None and value.origin.op.startswith(SUPPOSED_CALL)
+    """Return whether a value came out of a network that is supposed, or is data: tensors, and lists of them."""
+    return value.origin is not None and value.origin.op.startswith((SUPPOSED_CALL, DATA))
 
 
 def _contains(state: State, item: Value, container: Value) -> bool | None:

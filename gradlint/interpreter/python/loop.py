@@ -12,9 +12,11 @@ from collections.abc import Sequence as Paths
 import libcst as cst
 
 from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
-from gradlint.domain.graph import fresh_number
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
@@ -22,7 +24,10 @@ from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
+from gradlint.interpreter.torch.parameters import NAME
+from gradlint.interpreter.world import guesses
 from gradlint.source.core import Block, Const, For, While
+from gradlint.source.lower.syntax import parts
 
 ITERATIONS = 2
 EXACT = 8
@@ -71,7 +76,8 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     exact = not items.open and len(items.items) <= _limit(state, items)
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
-        items_taken[0] = Unknown(key=(PART, iterable))
+        items_taken[0] = Unknown(None, iterable.origin, (PART, iterable))
+    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node)
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
@@ -79,6 +85,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     iterations = Iterations(machine, before, instr.node)
     while items_taken:
         item = items_taken.pop(0)
+        item = item if origin is None else as_data(item, origin)
         iterations.begin()
         for other in live:
             other.set(instr.item, item)
@@ -168,6 +175,25 @@ def _limit(state: State, items: Sequence) -> int:
     if isinstance(first, Ref) and isinstance(state[first], (Tensor, Instance)):
         return MANY
     return EXACT
+
+
+def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> Node | None:
+    """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
+    if source is None or not machine.assumes or not machine.program.may_backpropagate:
+        return None
+    named = [one.value for one in reachable((source,), parts) if isinstance(one, cst.Name)]
+    if not guesses.is_data(*named):
+        return None
+    machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))
+    return Node(DATA, node, tracked=False)
+
+
+def as_data(value: Value, origin: Node) -> Value:
+    """Return what of a value is not known as data."""
+    if type(value) is tuple:
+        return tuple(as_data(one, origin) for one in value)
+    bare = isinstance(value, Unknown) and value.origin is None and value.kind is None and value.key is None
+    return Unknown(None, origin, None, origin.syntax) if bare else value
 
 
 def _two(machine: Machine, state: State, items: Sequence) -> list[Value]:
@@ -316,8 +342,14 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 def _forget_facts(before: State, after: State) -> None:
     """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path."""
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
-    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact))
+    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact) or _is_of_name(key))
     after.facts = facts
+
+
+def _is_of_name(value: object) -> bool:
+    """Return whether a test is one of a parameter's name or dimensions, which are the same in every loop."""
+    key = value.key if isinstance(value, Unknown) else None
+    return key is not None and (key[0] in (NAME, "ndim") or any(map(_is_of_name, key)))
 
 
 splitting_each(For, run_for)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Operated
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.graph import Edge, Node, Saved, Term
 from gradlint.domain.refusal.inplace import (
     InferenceChange,
     InferenceSaved,
@@ -16,7 +16,7 @@ from gradlint.domain.refusal.inplace import (
     OutRequiresGrad,
     UnrebasedView,
 )
-from gradlint.domain.refusal.tensors import NoDerivative
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
@@ -271,3 +271,22 @@ def _wider(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
     """Return whether a size is one where several are wanted, the sizes counted from the last."""
     pairs = zip(reversed(wanted), reversed(own), strict=False)
     return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)
+
+
+def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
+    """requires_grad= of a creation function: True makes a leaf."""
+    wanted = args.keywords["requires_grad"]
+    record = tensor_at(state, ref)
+    if wanted is True:
+        if can_require_grad(record.dtype) is False:
+            machine.emit(IntegerRequiresGrad(node, record.dtype))
+            # Torch goes no further; a program that will is one whose values are no integers.
+            state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
+            return
+        source = [Edge(record.node, False, "leaf")] if record.node.live else ()
+        value = {"value": Term(record.node)}
+        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, key=(node, "", state.site))
+        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
+    elif wanted is not False:
+        made = Node("input", node, tracked=None)
+        state.put(ref.id, record._replace(grad=None, node=made))

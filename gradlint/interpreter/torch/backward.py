@@ -12,6 +12,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import FunctionWithoutBackward
@@ -35,6 +36,20 @@ def walk(roots: Sequence[Node]) -> Walk:
     """Follow the tape back from the roots, which are taken to be tracked: else the call raises anyway."""
     certain = sorted(reachable(roots, _certain_inputs), key=_age, reverse=True)
     return Walk(certain, {node.id: node for node in reachable(roots, gradient_inputs)})
+
+
+def reaching(machine: Machine, found: Walk, syntax: cst.CSTNode) -> Walk:
+    """Return a walk that reaches some leaf: where none is certain, all that may be reached are taken to be.
+
+    A backward that reaches none raises, so that nobody keeps a program in which it does.
+    """
+    leaves = [node for node in found.possible.values() if node.leaf is not None]
+    if not machine.assumes or not leaves or any(node.leaf is not None for node in found.certain):
+        return found
+    root = syntax.func.value if isinstance(syntax, cst.Call) and isinstance(syntax.func, cst.Attribute) else None
+    subject = root.value if isinstance(root, cst.Name) else "the loss"
+    machine.assume(Assumption("use", subject, "computed from parameters that get a gradient", syntax))
+    return found._replace(certain=[*found.certain, *leaves])
 
 
 def _certain_inputs(node: Node) -> list[Node]:

@@ -9,10 +9,12 @@ from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import inputs as back
+from gradlint.domain.walk import leaves
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, run_backward, troubled, walk
+from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, reaching, run_backward, troubled, walk
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.hooks import gradients_pass
@@ -65,6 +67,7 @@ def _backward(
         refused = check_root(machine, state, root, gradient, is_open, "backward", node, index) or refused
     nodes = [tensor_at(state, root).node for root in roots]
     if refused:
+        _suppose_gradients(machine, state, nodes, node)
         return
     listed = None if inputs is None else tensors_in(machine, state, inputs)
     only = None if listed is None else {ref.id for ref in listed}
@@ -76,13 +79,27 @@ def _backward(
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
     state.trained = fresh_number()
+    found = reaching(machine, found, node)
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)
     if not raised:
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
+    if all(one.leaf is None or one in nodes for one in found.possible.values()):
+        _suppose_gradients(machine, state, nodes, node)
     machine.backwards += 1
+
+
+def _suppose_gradients(machine: Machine, state: State, roots: list[Node], node: cst.CSTNode) -> None:
+    """After a backward that raises or reaches no leaf: the leaves may have gradients, as once the program is mended.
+
+    What follows from a fault that is reported is not reported as another.
+    """
+    for leaf in leaves(roots, back):
+        if leaf.leaf is not None and isinstance(record := state.heap.get(leaf.leaf), Tensor):
+            state.put(leaf.leaf, record._replace(accumulated=Unknown("gradient")))
+    invalidate_gradients(machine, state, node)
 
 
 def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import Rewrapped, VariableMade
-from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
@@ -16,6 +16,7 @@ from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.alias import CONTIGUOUS
+from gradlint.interpreter.torch.apply import note_wanted
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
@@ -34,25 +35,6 @@ def lay_out(state: State, ref: Ref) -> None:
     record = state.heap[ref.id]
     if isinstance(record, Tensor) and record.view is None:
         state.put(ref.id, record._replace(tags=record.tags | {"contiguous"}))
-
-
-def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
-    """requires_grad= of a creation function: True makes a leaf."""
-    wanted = args.keywords["requires_grad"]
-    record = tensor_at(state, ref)
-    if wanted is True:
-        if dtypes.can_require_grad(record.dtype) is False:
-            machine.emit(IntegerRequiresGrad(node, record.dtype))
-            # Torch goes no further; a program that will is one whose values are no integers.
-            state.put(ref.id, record._replace(grad=None, dtype=None, node=Node("input", node, tracked=None)))
-            return
-        source = [Edge(record.node, False, "leaf")] if record.node.live else ()
-        value = {"value": Term(record.node)}
-        made = Node("leaf", node, source, leaf=ref.id, place=node, operands=value, key=(node, "", state.site))
-        state.put(ref.id, record._replace(grad=True, node=made, tags=record.tags | {"contiguous"}))
-    elif wanted is not False:
-        made = Node("input", node, tracked=None)
-        state.put(ref.id, record._replace(grad=None, node=made))
 
 
 def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

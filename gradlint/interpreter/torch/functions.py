@@ -28,11 +28,11 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.apply import apply, note_wanted
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
-from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, note_wanted, tag
+from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLERS, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
@@ -43,7 +43,7 @@ from gradlint.interpreter.torch.module_parts import functional_call
 from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
-from gradlint.interpreter.torch.tensor import LIMITS, as_tensor, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
 
 
@@ -202,7 +202,9 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     items = Sequence((tensor,)) if tensor is not None else items_of(machine, state, given, node)
     params = [ref for item in items.items if (ref := known_tensor(machine, state, item)) is not None]
     known = len(params) == len(items.items) and not args.open
-    machine.announce(state, Clipped(node, params if known else (), bound, not items.open, used_up))
+    # One leaf of a network that is not known stands for all its parameters.
+    whole = not items.open or any(SUMMARY in tensor_at(state, param).tags for param in params)
+    machine.announce(state, Clipped(node, params if known else (), bound, whole, used_up))
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):

@@ -210,6 +210,9 @@ def tensor_operator(
             left, right = right, left
         elif op in ("+", "*", "==", "!=", "&", "|", "^"):
             left, right = right, left
+        elif op == "/" and not isinstance(right, Unknown) and (inverse := fact("reciprocal")) is not None:
+            # Tensor.__rtruediv__ is `self.reciprocal() * other` (torch/_tensor.py), which saves the result alone.
+            name, left, right = OPERATORS["*"], apply(machine, state, inverse, Args((right,)), node), left
     if op == "-":
         machine.announce(state, Differenced(node, left, right))
     entry = fact(name)

@@ -17,7 +17,7 @@ from gradlint.facts import method_fact
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.apply import apply, refuse_whole
+from gradlint.interpreter.torch.apply import apply, note_wanted, refuse_whole
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
@@ -41,7 +41,10 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
             write(machine, state, ref, name, node, certain=False)
             return ref
         return unknown_call(machine, state, (ref, *args.values()), node)
-    return apply(machine, state, entry, args.prepend(ref), node)
+    made = apply(machine, state, entry, args.prepend(ref), node)
+    if "requires_grad" in args.keywords and isinstance(made, Ref):  # As in `x.new_zeros(3, requires_grad=True)`.
+        note_wanted(machine, state, made, args, node)
+    return made
 
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:

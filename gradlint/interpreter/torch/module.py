@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
-from gradlint.domain.announcement import AttributeSet, ModuleCalled, ModuleConfigured, NameMissing, TorchCalled
+from gradlint.domain.announcement import AttributeSet, ModuleConfigured, NameMissing, TorchCalled
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
@@ -265,11 +265,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return unknown_call(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is True:
         machine.note_builder(node, base.removeprefix("torch."), record.syntax)
-    value = _call_torch_module(machine, state, record, entry, args, node)
-    training = record.module.training
-    mode = training if isinstance(training, bool) else None
-    machine.announce(state, ModuleCalled(node, ref, base, mode, value))
-    return value
+    return _call_torch_module(machine, state, record, entry, args, node)
 
 
 def _call_torch_module(

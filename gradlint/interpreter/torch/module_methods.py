@@ -17,6 +17,7 @@ from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.module_parts import get_part, insert_part
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
+    NAME,
     children_of,
     modules_of,
     parameter_registered,
@@ -35,7 +36,7 @@ def _parameters(named: bool) -> Method:
         items: list[Value] = [*found] if named else [value for _, value in found]
         if named and (is_open or len(found) > MANY_NAMES):
             # A few stand for all, whose names are others.
-            items = [(Unknown("str"), value) for _, value in found]
+            items = [(machine.symbol(NAME, value.id, kind="str"), value) for _, value in found]
         made = state.new(Sequence(tuple(items), "iterator", is_open))
         machine.announce(state, announcement.ParametersListed(node, ref, made))
         return made

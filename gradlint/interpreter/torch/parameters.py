@@ -54,6 +54,10 @@ def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
     return [(name, value) for name, value in record.attrs.items() if isinstance(value, Ref) and is_module(state, value)]
 
 
+NAME = "name of a parameter"
+"""The key of the name of a parameter that stands for several: two tests of it agree."""
+
+
 def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]:
     """Return the parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}

@@ -209,7 +209,7 @@ def _dtype(call: Operation) -> str | None:
     first = call.inputs[0] if call.inputs else None
     same = None if first is None or first.ref is None else tensor_at(call.state, first.ref).dtype
     measured = same if name == "same" else dtypes.named(name)
-    if dtypes.is_floating(measured) is not False and not _all_are(call, measured):
+    if (name == "same" or dtypes.is_floating(measured) is not False) and not _all_are(call, measured):
         return None  # It was measured on inputs of one type, and says nothing of others.
     if dtypes.is_floating(measured) is False and any(is_scalar(value) for value in call.bound.values()):
         return None  # Beside a float, an integer becomes one.

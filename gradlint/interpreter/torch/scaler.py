@@ -23,7 +23,7 @@ from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import members_of
 from gradlint.interpreter.torch.scaler_stages import begin_stages, enter_stage, forget_stages, stages_of
-from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tensor, tensor_at
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
                      "torch.cuda.amp.grad_scaler.GradScaler", "torch.cpu.amp.GradScaler"})  # fmt: skip
@@ -64,6 +64,8 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     """scale(outputs): each tensor times the scale."""
     value = args.get(0, "outputs")
     tensor = known_tensor(machine, state, value)
+    if tensor is None and isinstance(value, Unknown) and value.origin is not None and value.origin.live:
+        tensor = as_tensor(machine, state, value, node)  # As the sum of the losses that a network gives.
     if tensor is None:
         items = items_of(machine, state, value, node)
         if items.open or not items.items:

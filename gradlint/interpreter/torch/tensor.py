@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.graph import Edge, Node, Term, Tri
+from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
@@ -100,7 +100,7 @@ def new_leaf(
 def unknown_tensor(state: State, syntax: cst.CSTNode, origin: Node | None = None, *, used: bool = False) -> Ref:
     """Return a tensor of which nothing else is known. `used`: the syntax is where it is used, not made."""
     node = origin or Node("input", syntax, tracked=None, place=None if used else syntax)
-    grad = False if node.cut is not None and node.tracked is False else None
+    grad = False if node.tracked is False and (node.cut is not None or node.op == DATA) else None
     return state.new(
         Tensor(
             fresh_address(), fresh_address(), node, grad, inference=None if state.inference is None else False,

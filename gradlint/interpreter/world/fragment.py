@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -18,7 +20,7 @@ from gradlint.domain.assumption import Assumption, AssumptionKind
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
-from gradlint.source.lower.syntax import parts, root_of
+from gradlint.source.lower.syntax import called_name, parts, root_of
 
 UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
@@ -59,6 +61,7 @@ class Names:
         self.kept_as: dict[str, str] = {}
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
+        self.assigned: set[str] = set()
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
@@ -81,9 +84,19 @@ class Names:
                 elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
                     self.torn[node.value] = ()
             case cst.Call():
-                uses = self.of(node.func) if node.args else None
+                function = node.func
+                if isinstance(function, cst.Attribute) and function.attr.value == "forward":
+                    function = function.value
+                uses = self.of(function) if node.args else None
                 if uses is not None:
                     uses.called = True
+                if isinstance(node.func, cst.Attribute) and node.func.attr.value == "step" and node.args:
+                    owner = self.of(node.func.value)
+                    if owner is not None:
+                        owner.attributes.add(_STEP_OF)
+                stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
+                if stepped is not None:
+                    stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
             case cst.Subscript():
                 if isinstance(node.value, cst.Call):
                     self.torn[node.value] = ()
@@ -103,6 +116,8 @@ class Names:
         for target in (one.target for one in node.targets):
             self.bind(target, top)
             place = _spelled(target)
+            if place is not None:
+                self.assigned.add(place)
             if isinstance(target, (cst.Tuple, cst.List)):
                 parts = [element.value for element in target.elements]
                 self.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
@@ -121,7 +136,7 @@ class Names:
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
         """Note that a value gets a further name."""
-        name, other = _spelled(given), _spelled(place)
+        name, other = _spelled(wrapped(given)), _spelled(place)
         if name is not None and other is not None:
             self.kept_as[name] = other
 
@@ -132,8 +147,9 @@ class Names:
             uses.parts = True
 
     def uses_of(self, name: str) -> _Uses:
-        """Return the uses of a name, and of the attribute that keeps its value."""
-        found = [self.uses[one] for one in (name, self.kept_as.get(name)) if one in self.uses]
+        """Return the uses of a name, and of the attribute that keeps its value, or that a base class keeps it in."""
+        kept = self.kept_as.get(name, f"self.{name}")
+        found = [self.uses[one] for one in (name, kept) if one in self.uses]
         merged = _Uses(found[0].first if found else cst.parse_expression(name))
         for uses in found:
             merged.attributes |= uses.attributes
@@ -178,7 +194,7 @@ _OF_TENSORS = frozenset({"backward", "data", "grad", "shape", "device", "dtype",
 
 
 class Supposed:
-    """What names are supposed to be that nothing binds, or parameters for which no argument is known."""
+    """What names are supposed to be: those that nothing binds, parameters without an argument, attributes of `self`."""
 
     def __init__(self, names: Names, free: Mapping[str, cst.CSTNode]) -> None:
         whole = {name for name, uses in names.uses.items() if _is_whole(uses)}
@@ -191,15 +207,27 @@ class Supposed:
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
         self.assumptions: list[Assumption] = []
-        self.optimizers: dict[str, cst.CSTNode] = {}
-        self.losses: dict[str, cst.CSTNode] = {}
-        self.networks: dict[str, cst.CSTNode] = {}
-        groups = {"an optimizer": self.optimizers, "a loss function": self.losses, "a network": self.networks}
+        self.roles: dict[str, dict[str, cst.CSTNode]] = {}
+        """By role the names, each with the place where it is assumed."""
         for name, place in free.items():
-            role, kind = _role(name, names.uses_of(name))
+            role, kind = _role(name.removeprefix("self."), names.uses_of(name))
             if role is not None:
-                groups[role][name] = place
+                self.roles.setdefault(role, {})[name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
+
+    def only(self, names: AbstractSet[str]) -> Supposed:
+        """Return what some of the names are supposed to be."""
+        part = copy(self)
+        part.assumptions = [one for one in self.assumptions if one.subject in names]
+        part.roles = {
+            role: {name: node for name, node in group.items() if name in names} for role, group in self.roles.items()
+        }
+        return part
+
+    @property
+    def names(self) -> AbstractSet[str]:
+        """The names that are supposed to be something."""
+        return {name for group in self.roles.values() for name in group}
 
 
 class Fragment(Supposed):
@@ -214,6 +242,11 @@ class Fragment(Supposed):
         self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
+        places = {place: uses.first for place, uses in names.uses.items() if place.startswith("self.")}
+        self.attributes = Supposed(names, places)
+        self.assigned = names.assigned
+        self.made = dict(_made(names))
+        """By call, what it gives: the name that this is assigned to, its role, and what says so."""
 
 
 def _makers(names: Names) -> Iterator[str]:
@@ -225,26 +258,57 @@ def _makers(names: Names) -> Iterator[str]:
                 yield maker
 
 
+def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
+    """Yield the calls that give what the file then uses as a network, a loss function or an optimizer."""
+    for place, calls in names.results.items():
+        name = place.removeprefix("self.")
+        uses = names.uses_of(place)
+        role, kind = _role(name, uses)
+        for call in calls:
+            if role is not None:
+                yield wrapped(call), Assumption(kind, name, role, call)
+            elif place != name and uses.called and guesses.is_layer(called_name(call), name):
+                yield call, Assumption("use", name, "a network", call)
+
+
 def _maker(call: cst.Call) -> str | None:
     """Return the name that is called first in `MyModel(...).to(device)`."""
-    func = call.func
-    while isinstance(func, cst.Attribute) and func.attr.value in _ONWARDS and isinstance(func.value, cst.Call):
-        func = func.value.func
-    return func.value if isinstance(func, cst.Name) else None
+    made = wrapped(call)
+    return made.func.value if isinstance(made, cst.Call) and isinstance(made.func, cst.Name) else None
 
 
-_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "train", "eval"})
+def wrapped(node: cst.CSTNode) -> cst.CSTNode:
+    """Return what stands inside of calls that give a network back: the `model` of `DDP(model.to(device))`."""
+    while isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _ONWARDS:
+            node = node.func.value
+        elif node.args and called_name(node) in _WRAPPERS:
+            node = node.args[0].value
+        else:
+            break
+    return node
+
+
+_ONWARDS = frozenset({"to", "cuda", "cpu", "double", "float", "half", "bfloat16", "train", "eval", "requires_grad_"})
 """Methods that give a network back."""
+
+_WRAPPERS = frozenset(
+    {
+        *("DataParallel", "DistributedDataParallel", "DDP", "FSDP", "FullyShardedDataParallel", "fully_shard"),
+        *("compile", "convert_sync_batchnorm", "prepare", "prepare_model", "setup_module", "unwrap_model"),
+    }
+)
+"""Functions and classes that give back, or stand for, the network that they are given."""
 
 
 def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
-    """Return the functions and classes that speak of `backward`; most do not, and need no closer look."""
+    """Return the functions and classes that backpropagate, or clear gradients; most do not, and need no closer look."""
     found: set[cst.CSTNode] = set()
     stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, ())]
     while stack:
         node, around = stack.pop()
         kind = type(node)
-        if kind is cst.Attribute and node.attr.value == "backward":  # type: ignore[attr-defined]
+        if kind is cst.Attribute and node.attr.value in _TRAINING:  # type: ignore[attr-defined]
             found.update(around)
         if kind is cst.FunctionDef or kind is cst.ClassDef:
             around = (*around, node)
@@ -252,9 +316,23 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
     return found
 
 
-def is_bare(param: Param) -> bool:
+OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
+"""Attributes that nobody asks of data: they are about graphs."""
+
+_TRAINING = frozenset({"backward", "backwards", "zero_grad"})
+
+
+def is_untyped(param: Param) -> bool:
     """Return whether neither annotation nor default says what a parameter is."""
-    return param.annotation is None and not param.kind and not param.has_default
+    said = param.annotation
+    head = said.value if isinstance(said, cst.Subscript) else said
+    name = head.attr if isinstance(head, cst.Attribute) else head
+    plain = name is None or (isinstance(name, cst.Name) and name.value.lower() in _GENERAL)
+    return plain and not param.kind and not param.has_default
+
+
+_GENERAL = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence", "callable", "module", "optimizer"})
+"""Annotations, in lower case, that say no more than the use of a name does."""
 
 
 def _is_whole(uses: _Uses) -> bool:
@@ -266,11 +344,18 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 """States of recurrent networks, which may be tuples."""
 
 
-_Role: TypeAlias = Literal["an optimizer", "a loss function", "a network"]
+_Role: TypeAlias = Literal[
+    "an Accelerator", "a Fabric", "a gradient scaler", "an optimizer", "a loss function", "a network"
+]
 
 
 def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     """Return what a name stands for, and whether its use says so or its name alone."""
+    if _is_scaler(name, uses):
+        return "a gradient scaler", "use"
+    for role, word, methods in _ENGINES:
+        if (word in name.lower()) + ("backward" in uses.attributes) + bool(methods & uses.attributes) > 1:
+            return role, "use"
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
     if _is_loss(name, uses):
@@ -280,9 +365,30 @@ def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     return None, "use"
 
 
+_ENGINES: tuple[tuple[_Role, str, frozenset[str]], ...] = (
+    (
+        "an Accelerator",
+        "accelerator",
+        frozenset({"prepare", "unwrap_model", "accumulate", "sync_gradients", "gather_for_metrics", "gather"}),
+    ),
+    ("a Fabric", "fabric", frozenset({"setup", "setup_module", "setup_dataloaders", "no_backward_sync", "launch"})),
+)
+"""What the objects of two frameworks are called, and which methods they alone have."""
+
+
+_STEP_OF = "step(...)"
+"""What is noted of a name whose `step` is given an argument."""
+
+
+def _is_scaler(name: str, uses: _Uses) -> bool:
+    used = uses.attributes & {"scale", "unscale_", "step", "update"}
+    return "unscale_" in used or {"scale", "update"} <= used or (bool(used) and "scaler" in guesses.words(name))
+
+
 def _is_optimizer(name: str, uses: _Uses) -> bool:
-    own = "zero_grad" in uses.attributes or guesses.is_optimizer(name)
-    return "step" in uses.attributes and own and not uses.called
+    steps, clears = "step" in uses.attributes, "zero_grad" in uses.attributes
+    own = _STEP_OF in uses.attributes  # As `policy_optim.step(loss)`: torch's takes nothing but a closure.
+    return steps + clears + guesses.is_optimizer(name) > 1 and not uses.called and not own
 
 
 def _is_loss(name: str, uses: _Uses) -> bool:
@@ -290,5 +396,5 @@ def _is_loss(name: str, uses: _Uses) -> bool:
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown = bool(uses.attributes & _MODULE_ONLY) or guesses.is_network(name)
-    return uses.called and shown and not guesses.is_kept(name)
+    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name)
+    return uses.called + shown + named > 1 and not guesses.is_kept(name)

@@ -63,6 +63,68 @@ def is_optimizer(name: str) -> bool:
     return any(_OPTIMIZER.fullmatch(word) for word in words(name))
 
 
+_LOOKING = frozenset(
+    {
+        *("clip", "norm", "log", "print", "plot", "show", "draw", "save", "dump", "write", "record", "report", "watch"),
+        *("count", "num", "summary", "evaluate", "eval", "validate", "validation", "val", "test", "visualize", "check"),
+        *("accuracy", "metric", "metrics", "monitor", "meter", "ema", "average", "decay", "adjust", "checkpoint"),
+    }
+)
+
+
+_DATA = re.compile(r"\w*loaders?|\w*datasets?|batch(es)?|minibatch(es)?|dl|replay|dataiter")
+
+
+def is_data(*names: str) -> bool:
+    """Return whether a word of some names says that it stands for data, or for what yields data."""
+    return any(_DATA.fullmatch(word) for name in names for word in words(name))
+
+
+_NO_LAYER = re.compile(
+    r"\w*(tokeniz|process|transform(s|ation)?$|metric|schedul|load|log|writer|sampl|augment|collat|extractor|env|config"
+    r"|criteri|loss|buffer|memory|noise|eval|timer|meter|callback|lock|path|pool$)\w*"
+)
+
+
+def is_layer(cls: str, attribute: str) -> bool:
+    """Return whether an attribute that is called, made by something capitalised, is rather a layer than a tool."""
+    return cls[:1].isupper() and not any(_NO_LAYER.fullmatch(name.lower()) for name in (cls, attribute))
+
+
+_BACKPROPAGATING = frozenset(
+    {"backward", "backprop", "step", "update", "optimize", "optimise", "minimize", "train", "fit", "grad", "gradient"}
+)
+
+
+def may_backpropagate(function: str) -> bool:
+    """Return whether a name is that of a function that may run a backward through what it is given."""
+    return any(word.rstrip("s") in _BACKPROPAGATING for word in words(function))
+
+
+_OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")
+
+
+def steps_no_parameters(name: str) -> bool:
+    """Return whether what has a method `step` is no optimizer by its name: a scheduler, an environment, a profiler."""
+    return any(_OTHER_STEPS.fullmatch(word) for word in words(name))
+
+
+_INPUT = re.compile(
+    r"\w*(batch(es)?|data|inputs?|inps?|targets?|tgts?|labels?|images?|imgs?|samples?|tokens?|masks?|texts?|ids?|obs)"
+    r"|[xy]\w?|src|trg|reals?|observations?"
+)
+
+
+def is_input(parameter: str) -> bool:
+    """Return whether a name is one that a function which trains gives to its inputs and targets."""
+    return _INPUT.fullmatch(parameter.lower()) is not None
+
+
+def only_looks(function: str) -> bool:
+    """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps."""
+    return any(word in _LOOKING for word in words(function))
+
+
 def belongs(optimizer: str, network: str) -> bool:
     """Return whether an optimizer is that of a network by its name: `optimizerD` of `netD`, `opt_gen` of `gen`."""
     one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()

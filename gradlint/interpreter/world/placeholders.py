@@ -8,16 +8,20 @@ import libcst as cst
 
 from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import Edge, Node
-from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Unknown, Value
+from gradlint.domain.graph import DATA, Edge, Node
+from gradlint.domain.state import MISSING, State
+from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
+from gradlint.interpreter.libraries.accelerate import new_engine
 from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import has_unknown_base
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import UNSEEN, Names, Supposed, is_bare
+from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, is_untyped
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -106,7 +110,7 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
     if name in fragment.makers:
         machine.assume(Assumption("use", name, "the class of a network", fragment.free[name]))
         return machine.program.external(UNSEEN + name)
-    if not any(name in group for group in (fragment.networks, fragment.losses, fragment.optimizers)):
+    if name not in fragment.names:
         return None
     made = _placeholders(machine, state, fragment)
     for free, value in made.items():
@@ -122,25 +126,92 @@ def supposed_arguments(
 
     `trains`: whoever calls the function backpropagates what it returns.
     """
-    free = {param.name: param.node for param in function.code.params if is_bare(param)}
+    free = {param.name: param.node for param in function.code.params if is_untyped(param)}
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
-    return _placeholders(machine, state, Supposed(Names(where), free))
+    names = Names(where)
+    made = _placeholders(machine, state, Supposed(names, free))
+    for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
+        if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
+            machine.assume(Assumption("name", name, "data, which has no graph", node))
+            made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
+    return made
+
+
+def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
+    """Let attributes that are not known, of an object that nobody in sight makes, be what the file uses them as."""
+    record = state.heap.get(made.id) if isinstance(made, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(made, Ref):
+        return
+    if not machine.assumes or not machine.program.may_backpropagate:
+        return
+    fragment = machine.program.fragment
+    hidden = record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
+
+    def is_open(place: str) -> bool:
+        value = record.attrs.get(place.removeprefix("self."), MISSING)
+        return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
+
+    wanted = {place for place in fragment.attributes.names if is_open(place)}
+    values = _placeholders(machine, state, fragment.attributes.only(wanted)) if wanted else {}
+    attrs = {place.removeprefix("self."): value for place, value in values.items()}
+    state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
+
+
+def is_bare(value: object) -> bool:
+    """Return whether nothing at all is known of a value."""
+    return type(value) is Unknown and value.kind is None and value.origin is None and value.key is None
 
 
 def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
     """Return the placeholders of names. An only optimizer trains all networks, of several each its own."""
     for assumption in supposed.assumptions:
         machine.assume(assumption)
-    networks = {name: supposed_network(machine, state, supposed.torn, node) for name, node in supposed.networks.items()}
+    roles = supposed.roles
+    networks = {
+        name: supposed_network(machine, state, supposed.torn, node) for name, node in roles.get("a network", {}).items()
+    }
     made: dict[str, Value] = {**networks}
-    for name, node in supposed.losses.items():
-        made[name] = supposed_loss(state, supposed.torn, node)
-    for name, node in supposed.optimizers.items():
-        held = [one for other, one in networks.items() if len(supposed.optimizers) == 1 or guesses.belongs(name, other)]
+    optimizers = roles.get("an optimizer", {})
+    for name, node in optimizers.items():
+        held = [one for other, one in networks.items() if len(optimizers) == 1 or guesses.belongs(name, other)]
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
+    for role in roles.keys() - {"a network", "an optimizer"}:
+        made |= {name: _of_role(state, role, supposed.torn, node) for name, node in roles[role].items()}
     return made
+
+
+def _of_role(state: State, role: str, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
+    """Return a placeholder that needs no other: of a loss function, a scaler, an engine."""
+    if role == "a loss function":
+        return supposed_loss(state, torn, node)
+    if role == "a gradient scaler":
+        return new_helper(state, "torch.amp.GradScaler", Args(), node)
+    return new_engine(state, "accelerate.Accelerator" if role == "an Accelerator" else "lightning.Fabric", node)
+
+
+def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what an unknown call gives, by what the file does with it; `given` where nothing says."""
+    if not machine.assumes or not machine.program.may_backpropagate:
+        return given
+    fragment = machine.program.fragment
+    assumption = fragment.made.get(node)
+    if assumption is None:
+        return given
+    machine.assume(assumption)
+    if assumption.role == "a network":
+        return supposed_network(machine, state, fragment.torn, node)
+    if assumption.role != "an optimizer":
+        return _of_role(state, assumption.role, fragment.torn, node)
+    reached = contents(state, args.values(), all_attributes, calls=True)
+    held = [one for one in reached if isinstance(one, Ref) and _is_parameter(state, one)]
+    return supposed_optimizer(machine, state, tuple(held), node)
+
+
+def _is_parameter(state: State, ref: Ref) -> bool:
+    record = state.heap.get(ref.id)
+    return isinstance(record, Tensor) and record.parameter
 
 
 def make_unseen(machine: Machine, state: State, node: cst.CSTNode) -> Value:

@@ -176,7 +176,9 @@ def _all_any(settles: bool) -> Native:
         known = {truth(state, item) for item in items.items}
         if settles in known:
             return settles
-        return Unknown("bool") if None in known else not settles
+        if None in known:
+            return machine.symbol("any" if settles else "all", *items.items, kind="bool", syntax=node)
+        return not settles
 
     return run
 

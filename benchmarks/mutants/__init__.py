@@ -1,0 +1,1 @@
+"""Single human mistakes, put into real training scripts."""

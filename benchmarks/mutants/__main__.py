@@ -1,0 +1,7 @@
+"""`python -m benchmarks.mutants`."""
+
+import sys
+
+from .run import main
+
+sys.exit(main())
