@@ -308,7 +308,7 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
     while stack:
         node, around = stack.pop()
         kind = type(node)
-        if kind is cst.Attribute and node.attr.value in _TRAINING:  # type: ignore[attr-defined]
+        if kind is cst.Attribute and node.attr.value in TRAINING:  # type: ignore[attr-defined]
             found.update(around)
         if kind is cst.FunctionDef or kind is cst.ClassDef:
             around = (*around, node)
@@ -319,7 +319,8 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
 OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
 """Attributes that nobody asks of data: they are about graphs."""
 
-_TRAINING = frozenset({"backward", "backwards", "zero_grad"})
+TRAINING = ("backward", "backwards", "zero_grad")
+"""Attributes that a function names which trains; `backwards` is a frequent slip."""
 
 
 def is_untyped(param: Param) -> bool:
