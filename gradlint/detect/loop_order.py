@@ -1,4 +1,4 @@
-"""The order of a training loop: backward, step, zero_grad, and where clipping, scaling and scheduling stand."""
+"""The order of a training loop: backward, step, zero_grad, and where clipping and scheduling stand."""
 
 from __future__ import annotations
 
@@ -60,18 +60,17 @@ class Fork(NamedTuple):
 class Steps:
     """What is known of a run, by the addresses of optimizers and of leaves that the program updates by hand.
 
-    `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `scaled` are the nodes of
-    scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
-    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: whether
-    the gradients that a call clips are None on all paths. `loops`: the run of a loop that an iteration belongs to.
-    `wasted`: a backward whose gradients were cleared unused, and where, by optimizer. `empty`: a step that found no
-    gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step anywhere, or may. `nth`: the step on
-    one side of a fork where a remainder is tested, by the optimizer and the fork's number.
+    `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `cleared_in`: in how many
+    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled them
+    later. `busy`: some step may have found gradients. `clips`: whether the gradients that a call clips are None on all
+    paths. `loops`: the run of a loop that an iteration belongs to. `wasted`: a backward whose gradients were cleared
+    unused, and where, by optimizer. `empty`: a step that found no gradients after a zero_grad, by optimizer. `stepped`:
+    the optimizers that step anywhere, or may, and `steps` where they do. `nth`: the step on one side of a fork where a
+    remainder is tested, by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
     by_hand: Counter[cst.CSTNode] = field(default_factory=Counter)
-    scaled: set[int] = field(default_factory=set)
     cleared_in: dict[int, int] = field(default_factory=dict)
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
@@ -80,6 +79,7 @@ class Steps:
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     empty: dict[int, cst.CSTNode] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
+    steps: set[cst.CSTNode] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
 
 
@@ -89,7 +89,7 @@ class LoopOrderDetector(Detector[Steps]):
     def aside(self) -> Steps:
         """Know the optimizers that were made."""
         now = self.facts
-        return Steps(list(now.stepping), Counter(now.by_hand), set(now.scaled))
+        return Steps(list(now.stepping), Counter(now.by_hand))
 
     # Optimizers.
 
@@ -166,15 +166,13 @@ class LoopOrderDetector(Detector[Steps]):
             return
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
         possible = {one.leaf for one in it.possible.values() if one.leaf is not None}
-        known = all(root.op != "call" and root.tracked is not None for root in it.roots)
-        scaled = any(root.id in self.facts.scaled for root in it.roots) if known else None
         others = any(one.op in ("call", "input") for one in it.possible.values())
         for optimizer in self.facts.stepping:
             params = use.params_of(state, optimizer)
             if any(param.id in certain for param in params):
                 order = order_of(state, optimizer)
                 self._note_late(optimizer, order, it.node)
-                use.enter(state, optimizer, _filled(state, order, certain, it.node)._replace(scaled=scaled))
+                use.enter(state, optimizer, _filled(state, order, certain, it.node))
                 state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._iteration()))
             elif others or any(param.id in possible for param in params):
                 use.enter(state, optimizer, None)
@@ -188,9 +186,6 @@ class LoopOrderDetector(Detector[Steps]):
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
         """Judge a step: at once, after a closure of the program, or after something that is not known."""
         if it.closure is None:
-            order = order_of(state, it.optimizer.id)
-            if order is not None and order.filled is not None and order.scaled is True:
-                self.report(fault.SteppedScaled(it.node, backward=order.filled))
             self._step(state, it.optimizer.id, it.node)
             return
         if not it.walked:
@@ -238,6 +233,7 @@ class LoopOrderDetector(Detector[Steps]):
         elif order.wiped is None and self._cleared_since_backward(state, optimizer):
             self.facts.empty.setdefault(optimizer, node)
         self.facts.stepped.add(optimizer)
+        self.facts.steps.add(node)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
@@ -337,7 +333,7 @@ class LoopOrderDetector(Detector[Steps]):
     def _iteration(self) -> int:
         return self.machine.iterations[-1] if self.machine.iterations else 0
 
-    # Schedulers, clipping, scalers.
+    # Schedulers, clipping.
 
     def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
         """Note a scheduler's step: it is too early if its optimizer has not stepped so far, and does so later.
@@ -352,7 +348,7 @@ class LoopOrderDetector(Detector[Steps]):
             state.decide(key, it.node)
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
-        """Report gradients that are clipped and are not there, or used already, or not of their true size.
+        """Report gradients that are clipped and are not there, or used already.
 
         Measured: torch warns of a used-up iterator, and clips nothing. A bound of infinity only asks for the norm.
         """
@@ -378,21 +374,6 @@ class LoopOrderDetector(Detector[Steps]):
                 continue
             if order.used is not None and any(one.leaf in given for one in use.untouched(state, order.used)):
                 self.report(fault.ClippedAfterStep(it.node, step=order.used.step))
-            elif order.filled is not None and order.scaled is True:
-                self.report(fault.ClippedScaled(it.node, backward=order.filled))
-
-    def on_loss_scaled(self, state: State, it: announcement.LossScaled) -> None:
-        """Remember the root of a scaled loss."""
-        self.facts.scaled.add(it.made.id)
-
-    def on_unscaled(self, state: State, it: announcement.Unscaled) -> None:
-        """Note gradients as unscaled: by a step, too, if nothing has done so since the last update."""
-        order = order_of(state, it.optimizer.id)
-        if order is None:
-            return
-        if it.former == "nothing" and order.filled is not None and order.scaled is False:
-            self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
-        use.enter(state, it.optimizer.id, order._replace(scaled=False))
 
     # The end.
 
@@ -419,12 +400,14 @@ class LoopOrderDetector(Detector[Steps]):
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:
-        """Return whether the file speaks of a step that may be an optimizer's: of what is no scheduler's."""
-        code = self.machine.program.nowhere
-        steps = (
-            one for one in reachable((code,), parts) if isinstance(one, cst.Attribute) and one.attr.value == "step"
-        )
-        return not all(guesses.steps_no_parameters(_last_name(one.value)) for one in steps)
+        """Return whether the file has a step that was not run, and may be an optimizer's: of what is no scheduler's."""
+        calls = (one for one in reachable((self.machine.program.nowhere,), parts) if isinstance(one, cst.Call))
+        steps = (one.func for one in calls if called_name(one) == "step" and one not in self.facts.steps)
+        return not all(isinstance(one, cst.Attribute) and _is_scheduler(one.value) for one in steps)
+
+
+def _is_scheduler(node: cst.CSTNode) -> bool:
+    return guesses.steps_no_parameters(_last_name(node))
 
 
 def _last_name(node: cst.CSTNode) -> str:

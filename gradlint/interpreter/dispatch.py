@@ -33,7 +33,7 @@ from gradlint.interpreter.torch.parameters import enter_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import made_by_use, make_unseen
+from gradlint.interpreter.world.placeholders import is_bare, made_by_use, make_unseen, suppose_graph
 from gradlint.source.core import Call
 
 
@@ -61,10 +61,16 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     region = machine.open(state)
     outcomes = invoke(machine, state, *target, instr.node)
     for outcome, value in outcomes:
-        outcome.set(instr.dest, value)
+        outcome.set(instr.dest, _understood(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
     return after
+
+
+def _understood(machine: Machine, state: State, func: Value, value: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what a function of the program gives: where nothing is known of it, what its use says."""
+    value = suppose_graph(machine, state, func, value, args, node)
+    return made_by_use(machine, state, value, args, node) if is_bare(value) else value
 
 
 def _arguments(machine: Machine, state: State, instr: Call) -> Args:

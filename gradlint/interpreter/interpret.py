@@ -39,6 +39,7 @@ from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
+from gradlint.interpreter.world.fragment import TRAINING_STEP
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
@@ -89,7 +90,7 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
 
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
-STEPS_TO_TRAIN = 12_000
+STEPS_TO_TRAIN = 40_000
 """At least so many for a file that may backpropagate: training loops are short, and their paths many."""
 
 SHARE = 0.35
@@ -146,7 +147,9 @@ def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None)
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
     return (
-        own is None or own.module is not module or any("backward" in word or word == "zero_grad" for word in own.words)
+        own is None
+        or own.module is not module
+        or any("backward" in word or word in ("zero_grad", TRAINING_STEP) for word in own.words)
     )
 
 

@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Mapping, Record, Ref, Value
-from gradlint.interpreter.world.fragment import TRAINING, Fragment, backpropagating
+from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragment, backpropagating
 from gradlint.source.core import Import
 from gradlint.source.files import Files, Unit
 
@@ -101,7 +101,7 @@ def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
     return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
-_TRAINING = re.compile(rf"\.[\s\\]*({'|'.join(TRAINING)})\b")
+_TRAINING = re.compile(rf"\.[\s\\]*({'|'.join(TRAINING)})\b|\bdef {TRAINING_STEP}\b")
 
 BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 import libcst as cst
 
 from gradlint.domain.event import Fault
+from gradlint.domain.graph import Tri
 
 
 class TrainModeMissing(Fault):
@@ -84,9 +85,13 @@ class ClippedScaled(Fault):
 
 
 class SteppedScaled(Fault):
-    """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran."""
+    """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran.
+
+    `unscaled`: whether `unscale_` has divided them by the scale before.
+    """
 
     backward: cst.CSTNode
+    unscaled: Tri = False
 
 
 class UnscaledWithoutScale(Fault):

@@ -11,7 +11,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
-from gradlint.interpreter.escape import invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.consumer import Consumer
@@ -105,7 +105,12 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """Give up a call: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = unknown_call(machine, state, args.values(), node)
+    if function.code.name == "forward" and machine.assumes:
+        # A network computes; it does not train itself.
+        escape(machine, state, args.values(), node)
+        result: Value = Unknown(syntax=node)
+    else:
+        result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         state.put(receiver.id, record._replace(open=True))

@@ -312,12 +312,17 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
             found.update(around)
         if kind is cst.FunctionDef or kind is cst.ClassDef:
             around = (*around, node)
+            if node.name.value == TRAINING_STEP:  # type: ignore[attr-defined]
+                found.update(around)
         stack.extend([(part, around) for part in parts(node)])
     return found
 
 
 OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
 """Attributes that nobody asks of data: they are about graphs."""
+
+TRAINING_STEP = "training_step"
+"""The method of a Lightning module whose result Lightning backpropagates."""
 
 TRAINING = ("backward", "backwards", "zero_grad")
 """Attributes that a function names which trains; `backwards` is a frequent slip."""
@@ -326,10 +331,28 @@ TRAINING = ("backward", "backwards", "zero_grad")
 def is_untyped(param: Param) -> bool:
     """Return whether neither annotation nor default says what a parameter is."""
     said = param.annotation
-    head = said.value if isinstance(said, cst.Subscript) else said
-    name = head.attr if isinstance(head, cst.Attribute) else head
-    plain = name is None or (isinstance(name, cst.Name) and name.value.lower() in _GENERAL)
+    plain = said is None or all(one.lower() in _GENERAL for one in _heads(said))
     return plain and not param.kind and not param.has_default
+
+
+def _heads(annotation: cst.BaseExpression) -> Iterator[str]:
+    """Yield the last names of the alternatives of an annotation, without None: `Optimizer` of `Optional[Optimizer]`."""
+    match annotation:
+        case cst.Name(value="None"):
+            return
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            yield name
+        case cst.BinaryOperation():
+            yield from _heads(annotation.left)
+            yield from _heads(annotation.right)
+        case cst.Subscript(value=head) if all(one in ("Optional", "Union") for one in _heads(head)):
+            for element in annotation.slice:
+                if isinstance(element.slice, cst.Index):
+                    yield from _heads(element.slice.value)
+        case cst.Subscript(value=head):
+            yield from _heads(head)
+        case _:
+            yield ""
 
 
 _GENERAL = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence", "callable", "module", "optimizer"})

@@ -24,7 +24,8 @@ class AmpOrder(EventRule[_Event]):
     What torch does
         It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called after `step`, and if
         `update` is called without either of them. It is silent if the optimizer steps directly on gradients of a scaled
-        loss, which are 65536 times too large, or if the scaler steps on gradients of a loss that was not scaled.
+        loss, which are 65536 times too large (after `unscale_` they are right, but a step on infinite ones is not
+        skipped), or if the scaler steps on gradients of a loss that was not scaled.
 
     Why it matters
         Whether gradients are scaled depends only on the order of these calls.
@@ -86,5 +87,7 @@ for step in range(2):
         why = "the loss of this backward is not scaled"
         if isinstance(event, fault.SteppedScaled):
             what = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+            if event.unscaled is not False:
+                what = "it steps past the scaler, and on infinite gradients, too: call `scaler.step(optimizer)`"
             why = "this is the backward of a scaled loss"
         return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")
