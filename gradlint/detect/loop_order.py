@@ -21,6 +21,7 @@ from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
 from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.torch.parameters import is_module
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -115,7 +116,7 @@ class LoopOrderDetector(Detector[Steps]):
             return
         reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
         name = called_name(it.node)
-        looks = self.machine.assumes and guesses.only_looks(name)
+        looks = self.machine.assumes and (guesses.only_looks(name) or _is_of_network(state, it, name))
         records = (state.heap.get(address) for address in reached)
         if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
             state.decide(Given(), it.node)
@@ -413,6 +414,13 @@ def _is_scheduler(node: cst.CSTNode) -> bool:
 def _last_name(node: cst.CSTNode) -> str:
     name = node.attr if isinstance(node, cst.Attribute) else node
     return name.value if isinstance(name, cst.Name) else ""
+
+
+def _is_of_network(state: State, it: announcement.Escaped, name: str) -> bool:
+    """Return whether an unknown method of a network is called whose name speaks of no gradients."""
+    receiver = it.values[0]
+    method = isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute) and isinstance(receiver, Ref)
+    return method and is_module(state, receiver) and not guesses.may_backpropagate(name) and "zero" not in name
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:

@@ -96,6 +96,9 @@ STEPS_TO_TRAIN = 40_000
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
 
+SHARE_TO_TRAIN = 0.7
+"""The same of a function that runs a backward."""
+
 
 @dataclass(frozen=True)
 class Interpretation:
@@ -194,7 +197,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    with machine.bounded(SHARE), machine.assuming():
+    share = SHARE_TO_TRAIN if function.code.node in machine.program.backpropagating else SHARE
+    with machine.bounded(share), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
         invalidate_gradients(machine, state, function.code.node)

@@ -76,7 +76,8 @@ def _inside(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 _BOTH: dict[str, Native] = {
     "backward": _backward,
     "autocast": lambda machine, state, args, node: Context("autocast", syntax=node),
-    **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training", "launch"), _nothing),
+    **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training"), _nothing),
+    **dict.fromkeys(("save", "load", "save_state", "load_state", "init_trackers", "seed_everything"), _nothing),
 }
 
 _ACCELERATOR: dict[str, Native] = {
@@ -135,9 +136,17 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(record: Instance, name: str) -> Native | None:
+def engine_method(ref: Ref, record: Instance, name: str) -> Native | None:
     """Return a known method of an engine."""
-    return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
+    if not is_engine(record) or not isinstance(record.cls, External):
+        return None
+    methods = ENGINES[record.cls.path]
+
+    def launch(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        """launch(function, *args): function(fabric, *args), in each process."""
+        return machine.call(state, args.get(0, "function"), args._replace(positional=(ref, *args.positional[1:])), node)
+
+    return launch if name == "launch" and methods is _FABRIC else methods.get(name)
 
 
 def is_engine(record: Instance) -> bool:

@@ -312,7 +312,7 @@ def call_module_method(
         if name in ("remove", "__exit__"):
             remove(state, record)
         return None
-    elif (known := engine_method(record, name)) is not None:
+    elif (known := engine_method(ref, record, name)) is not None:
         return known(machine, state, args, node)
     else:
         base = library_base(state, record.cls)

@@ -329,9 +329,9 @@ TRAINING = ("backward", "backwards", "zero_grad")
 
 
 def is_untyped(param: Param) -> bool:
-    """Return whether neither annotation nor default says what a parameter is."""
+    """Return whether neither annotation nor default says that a parameter is a number, a text or a tensor."""
     said = param.annotation
-    plain = said is None or all(one.lower() in _GENERAL for one in _heads(said))
+    plain = said is None or all(one not in _VALUES for one in _heads(said))
     return plain and not param.kind and not param.has_default
 
 
@@ -355,8 +355,8 @@ def _heads(annotation: cst.BaseExpression) -> Iterator[str]:
             yield ""
 
 
-_GENERAL = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence", "callable", "module", "optimizer"})
-"""Annotations, in lower case, that say no more than the use of a name does."""
+_VALUES = frozenset({"int", "float", "bool", "str", "bytes", "Path", "Tensor", "FloatTensor", "LongTensor", "Variable"})
+"""Annotations that say more than the use of a name does."""
 
 
 def _is_whole(uses: _Uses) -> bool:
