@@ -18,6 +18,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
+from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
 from gradlint.source.lower.syntax import parts
 
@@ -68,6 +69,11 @@ class SpellingDetector(Detector[None]):
 
     def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
+        if is_engine(record) and isinstance(record.cls, External):
+            real = names.near_own(name, ENGINES[record.cls.path])
+            if real is not None:
+                self.report(MisspeltName(node, record.cls.path.rpartition(".")[2], name, real))
+            return
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
         if real is None and isinstance(record.cls, Ref):

@@ -11,7 +11,7 @@ from gradlint.detect.detector import Detector
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
 from gradlint.domain.graph import fresh_number
-from gradlint.domain.state import PathFact, State
+from gradlint.domain.state import LastingFact, PathFact, State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
@@ -26,11 +26,11 @@ class Switch(NamedTuple):
     number: int
 
 
-class InEvaluation(PathFact):
+class InEvaluation(LastingFact):
     """The key of the `Switch` of a module that is in evaluation mode on this path."""
 
 
-class TrainedInEvaluation(PathFact):
+class TrainedInEvaluation(LastingFact):
     """The key of the fault of a module through which a backward has run in evaluation mode, and no step yet."""
 
 
@@ -54,11 +54,12 @@ class TrainingModeDetector(Detector[None]):
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note the modules through which a backward runs, whose forward pass was in evaluation mode."""
+        filled = {node.leaf for node in it.certain if node.leaf is not None}
         for key in () if it.raised else _keys(state, InEvaluation):
-            switch, module = state.facts[key], Ref(key.address)
+            switch, module = state.lasting(key), Ref(key.address)
             if isinstance(switch, Switch) and _has_two_modes(state, module):
-                leaves = _leaves(state, module)
-                ran = (node for node in it.certain if node.id > switch.number)
+                leaves = _leaves(state, module) & filled
+                ran = (node for node in it.possible.values() if node.id > switch.number)
                 reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
                 fault = TrainModeMissing(switch.node, backward=it.node) if reached else None
                 state.decide(TrainedInEvaluation(module.id), fault)
@@ -67,12 +68,12 @@ class TrainingModeDetector(Detector[None]):
         """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
         trained = {param.id for param in members_of(state, it.optimizer)}
         for key in _keys(state, TrainedInEvaluation):
-            fault = state.facts[key]
+            fault = state.lasting(key)
             if isinstance(fault, TrainModeMissing) and trained and trained <= _leaves(state, Ref(key.address)):
                 self.report(fault)
 
 
-def _keys(state: State, kind: type[PathFact]) -> list[PathFact]:
+def _keys(state: State, kind: type[LastingFact]) -> list[LastingFact]:
     return [key for key in state.facts if isinstance(key, kind)]
 
 

@@ -67,7 +67,9 @@ class Files(Layout):
         if isinstance(module, Unusable):
             return module
         unit = Unit(path, text, module)
-        if path and len(text) <= LONGEST and path not in self._units:
+        if path and len(text) <= LONGEST:
+            if known is not None:
+                self._forget({path})
             self._units[path] = unit
         return unit
 
@@ -81,6 +83,10 @@ class Files(Layout):
             used -= 0 if unit is None else len(unit.text)
             gone.add(path)
             del self._units[path]
+        self._forget(gone)
+
+    def _forget(self, gone: set[str]) -> None:
+        """Drop what was learnt of others through some files."""
         for unit in self._units.values():
             if unit is not None and not gone.isdisjoint(unit.needs):
                 unit.loaded, unit.needs = None, frozenset()
