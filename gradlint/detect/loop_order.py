@@ -383,17 +383,20 @@ class LoopOrderDetector(Detector[Steps]):
         for step, (optimizer, backward) in self.facts.late.items():
             if optimizer not in self.facts.busy and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
-        if it.complete:
-            self._judge_unfinished()
+        self._judge_unfinished(it.complete)
         for clip, empty in self.facts.clips.items():
             if empty and self.machine.backwards:
                 self.report(fault.NothingClipped(clip, "no gradient"))
 
-    def _judge_unfinished(self) -> None:
-        """Report the optimizers that never step, and those that only step where there are no gradients."""
+    def _judge_unfinished(self, complete: bool) -> None:
+        """Report the optimizers that never step, and those that only step where there are no gradients.
+
+        What was not run matters only if the text has a backward, or a step.
+        """
         late = {optimizer for optimizer, _ in self.facts.late.values()}
+        followed = complete or not any("backward" in word for word in self.machine.program.words)
         for optimizer, step in self.facts.empty.items():
-            if optimizer not in self.facts.busy | late:
+            if optimizer not in self.facts.busy | late and followed:
                 self.report(fault.BackwardMissing(step))
         for optimizer, (backward, cleared) in self.facts.wasted.items():
             if optimizer not in self.facts.stepped and not self._may_step_elsewhere:

@@ -150,6 +150,16 @@ class Program:
         assert isinstance(self.nowhere, cst.Module)
         return Fragment(self.nowhere)
 
+    def fragment_at(self, state: State) -> Fragment:
+        """Return the names of the file whose code a state runs."""
+        path = self.module_of(state)
+        unit = None if self.loading is None or not path or path == self.home else self.loading.other_files.unit(path)
+        if unit is None:
+            return self.fragment
+        if not isinstance(unit.fragment, Fragment):
+            unit.fragment = Fragment(unit.module)
+        return unit.fragment
+
     @cached_property
     def words(self) -> frozenset[str]:
         """All words of this file."""

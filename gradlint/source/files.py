@@ -19,7 +19,7 @@ class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
     `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that;
-    `ranges` are the places of the nodes. All three are kept for the files that come later in the same run.
+    `fragment` is what its names stand for, `ranges` are the places of the nodes. All are kept for the files that come later in the same run.
     """
 
     def __init__(self, path: str, text: str, module: cst.Module) -> None:
@@ -29,6 +29,7 @@ class Unit:
         self.code: Code = lower_module(module)
         self.loaded: object = None
         self.needs: frozenset[str] = frozenset()
+        self.fragment: object = None
         self.ranges: object = None
 
     @cached_property

@@ -115,7 +115,7 @@ def suppose_graph(machine: Machine, state: State, network: Value, value: Value, 
     name = called_name(node)
     machine.assume(Assumption("use", f"{name}(...)", "computed from the parameters", node))
     made = Node(SUPPOSED_CALL + name, node, edges, tracked=True, maybe_saved=True, frees=True)
-    return _in_pieces(state, made, machine.program.fragment.torn.get(node), node)
+    return _in_pieces(state, made, machine.program.fragment_at(state).torn.get(node), node)
 
 
 def _is_lost(value: Value) -> bool:
@@ -236,7 +236,7 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
     """Return what an unknown call gives, by what the file does with it; `given` where nothing says."""
     if not machine.assumes or not machine.program.may_backpropagate:
         return given
-    fragment = machine.program.fragment
+    fragment = machine.program.fragment_at(state)
     assumption = fragment.made.get(node)
     if assumption is None:
         return given
