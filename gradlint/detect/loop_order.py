@@ -405,9 +405,9 @@ class LoopOrderDetector(Detector[Steps]):
     @cached_property
     def _may_step_elsewhere(self) -> bool:
         """Return whether the file has a step that was not run, and may be an optimizer's: of what is no scheduler's."""
-        calls = (one for one in reachable((self.machine.program.nowhere,), parts) if isinstance(one, cst.Call))
-        steps = (one.func for one in calls if called_name(one) == "step" and one not in self.facts.steps)
-        return not all(isinstance(one, cst.Attribute) and _is_scheduler(one.value) for one in steps)
+        ran = {one.func for one in self.facts.steps if isinstance(one, cst.Call)}
+        named = (one for one in reachable((self.machine.program.nowhere,), parts) if isinstance(one, cst.Attribute))
+        return not all(_is_scheduler(one.value) for one in named if one.attr.value == "step" and one not in ran)
 
 
 def _is_scheduler(node: cst.CSTNode) -> bool:

@@ -83,7 +83,7 @@ class ScalingDetector(Detector[Scaled]):
         """Note gradients as unscaled: by a step, too, if nothing has done so since the last update."""
         optimizer = it.optimizer.id
         filled = _filled(state, optimizer)
-        if it.former == "nothing" and filled is not None and filled.scaled is False and self.facts.losses:
+        if it.former == "nothing" and filled is not None and filled.scaled is False:
             self.report(fault.UnscaledWithoutScale(it.node, backward=filled.backward))
         state.decide(AreUnscaled(optimizer), True)
         if it.by == "step":

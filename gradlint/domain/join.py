@@ -47,6 +47,7 @@ from gradlint.domain.value import (
     with_values,
 )
 
+
 def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
     """Return the facts of one path that outlast the join with another which has none of the sort."""
     found: dict[object, object] = {}

@@ -18,8 +18,9 @@ from gradlint.source.read import Unusable, decode, read_bytes
 class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
-    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that;
-    `fragment` is what its names stand for, `ranges` are the places of the nodes. All are kept for the files that come later in the same run.
+    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that; `fragment`
+    is what its names stand for, `ranges` are the places of the nodes. All are kept for the files that come later in the
+    same run.
     """
 
     def __init__(self, path: str, text: str, module: cst.Module) -> None:

@@ -63,6 +63,8 @@ def call_helper(
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """scale(outputs): each tensor times the scale."""
     value = args.get(0, "outputs")
+    if _is_disabled(state, ref):
+        return value
     tensor = known_tensor(machine, state, value)
     if tensor is None and isinstance(value, Unknown) and value.origin is not None and value.origin.live:
         tensor = as_tensor(machine, state, value, node)  # As the sum of the losses that a network gives.

@@ -24,7 +24,7 @@ _NOT_TRAINED = re.compile(
 )
 """Words in the names of networks that programs keep and do not train."""
 
-_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
+_LOSS = re.compile(r"(?i)(\w*crit(eri\w*)?|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
 _OPTIMIZER = re.compile(r"[a-z]*opt(im(izers?)?)?[a-z]?")
 
 _NUMBERS = frozenset(

@@ -23,7 +23,7 @@ from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, is_untyped
+from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, attribute_of, is_untyped, owner_of
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -163,7 +163,12 @@ def supposed_arguments(
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
     names = Names(where)
-    made = _placeholders(machine, state, Supposed(names, free))
+    parts = {one: uses.first for one, uses in names.uses.items() if owner_of(one) in free.keys() - {"self", "cls"}}
+    made = _placeholders(machine, state, Supposed(names, {**free, **parts}))
+    for place in parts.keys() & made.keys():
+        part, owner = made.pop(place), made.setdefault(owner_of(place), Unknown(syntax=free[owner_of(place)]))
+        if isinstance(owner, Unknown):
+            state.decide(("set", owner, attribute_of(place)), part)
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
         if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
             machine.assume(Assumption("name", name, "data, which has no graph", node))
@@ -182,13 +187,21 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     hidden = record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
 
     def is_open(place: str) -> bool:
-        value = record.attrs.get(place.removeprefix("self."), MISSING)
+        owner = owner_of(place)
+        if owner != "self":
+            return is_open(owner) and owner not in fragment.attributes.names
+        value = record.attrs.get(attribute_of(place), MISSING)
         return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
 
     wanted = {place for place in fragment.attributes.names if is_open(place)}
     given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
     values = _placeholders(machine, state, fragment.attributes.only(wanted), given) if wanted else {}
-    attrs = {place.removeprefix("self."): value for place, value in values.items()}
+    attrs = {attribute_of(place): value for place, value in values.items() if owner_of(place) == "self"}
+    for place in values.keys() - {f"self.{name}" for name in attrs}:
+        name = attribute_of(owner_of(place))
+        owner = attrs.setdefault(name, record.attrs.get(name, Unknown()))
+        if isinstance(owner, Unknown):
+            state.decide(("set", owner, attribute_of(place)), values[place])
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
 
 
