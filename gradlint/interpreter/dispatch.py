@@ -245,6 +245,10 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
+    if func.origin is not None and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if node.func.attr.value in _OF_ITEMS and not origins(state, args.values()):
+            return Unknown(None, func.origin, None, node)  # As `losses.values()`.
+        return unknown_call(machine, state, (func, *args.values()), node)
     return unknown_call(machine, state, args.values(), node)
 
 
@@ -288,6 +292,10 @@ def _method_of_unknown(
     if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):
         return result
     return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
+
+
+_OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
+"""Methods of containers that give what is in them."""
 
 
 splitting(Call, run_call)

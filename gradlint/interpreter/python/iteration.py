@@ -33,6 +33,8 @@ def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
         return Sequence(tuple(value))
     if isinstance(value, Ref):
         return _items_of_record(machine, state, value, node)
+    if isinstance(value, Unknown) and value.origin is not None:
+        return Sequence((Unknown(None, value.origin, None, node),), open=True)
     return Sequence((), open=True)
 
 
