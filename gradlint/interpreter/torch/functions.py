@@ -275,7 +275,7 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.set_default_dtype", "torch.set_default_tensor_type"), _other_default),
     **{f"torch.jit.{how}": _same for how in ("script", "ignore", "export", "unused")},
     **{f"torch.nn.utils.remove_{how}_norm": _same for how in ("weight", "spectral")},
-    "torch.compile": _same,
+    **dict.fromkeys(("torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"), _same),
     **DATA,
     **dict.fromkeys(SAMPLERS, new_sampler),
     **{f"torch.nn.utils.clip_grad_{how}": _clip for how in ("norm_", "value_", "norm")},

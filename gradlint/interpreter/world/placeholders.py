@@ -167,13 +167,21 @@ def supposed_arguments(
     made = _placeholders(machine, state, Supposed(names, {**free, **parts}))
     for place in parts.keys() & made.keys():
         part, owner = made.pop(place), made.setdefault(owner_of(place), Unknown(syntax=free[owner_of(place)]))
-        if isinstance(owner, Unknown):
-            state.decide(("set", owner, attribute_of(place)), part)
+        _put_part(state, owner, attribute_of(place), part)
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
         if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
             machine.assume(Assumption("name", name, "data, which has no graph", node))
             made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
     return made
+
+
+def _put_part(state: State, owner: Value, name: str, part: Value) -> None:
+    """Let something that is supposed, or not known, have an attribute."""
+    record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
+    if isinstance(owner, Ref) and isinstance(record, Instance):
+        state.put(owner.id, record._replace(attrs={**record.attrs, name: part}))
+    elif isinstance(owner, Unknown):
+        state.decide(("set", owner, name), part)
 
 
 def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
@@ -189,7 +197,7 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     def is_open(place: str) -> bool:
         owner = owner_of(place)
         if owner != "self":
-            return is_open(owner) and owner not in fragment.attributes.names
+            return is_open(owner)
         value = record.attrs.get(attribute_of(place), MISSING)
         return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
 
@@ -199,9 +207,7 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     attrs = {attribute_of(place): value for place, value in values.items() if owner_of(place) == "self"}
     for place in values.keys() - {f"self.{name}" for name in attrs}:
         name = attribute_of(owner_of(place))
-        owner = attrs.setdefault(name, record.attrs.get(name, Unknown()))
-        if isinstance(owner, Unknown):
-            state.decide(("set", owner, attribute_of(place)), values[place])
+        _put_part(state, attrs.setdefault(name, record.attrs.get(name, Unknown())), attribute_of(place), values[place])
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
 
 
