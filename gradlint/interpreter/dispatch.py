@@ -29,9 +29,10 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
-from gradlint.interpreter.torch.parameters import enter_module
+from gradlint.interpreter.torch.parameters import enter_module, is_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
 from gradlint.interpreter.world.placeholders import is_bare, made_by_use, make_unseen, suppose_graph
 from gradlint.source.core import Call
@@ -256,7 +257,9 @@ def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     if not isinstance(receiver, Unknown):
-        return unknown_call(machine, state, (receiver, *args.values()), node)
+        # A method of a network that is not shown.
+        kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
+        return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
     if receiver.kind == "array":
         return array_method(receiver, name, args, node)
     if receiver.kind == "number" and name == "item":

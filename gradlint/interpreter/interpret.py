@@ -294,12 +294,14 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
             machine.announce(after, ModuleMade(record.code.node, made))
-        for method in methods:
+        for method in sorted(methods, key=lambda one: not is_configuration(after, one, made)):
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
             backwards = machine.backwards
             ends = _function(machine, after.fork(), method, Args((receiver,)))
+            if len(ends) == 1 and is_configuration(after, method, made):
+                after = ends[0]  # Which the framework calls before all others.
             if machine.backwards > backwards:
                 training.append(method)
             if names := attributes_kept(after, ends, made):

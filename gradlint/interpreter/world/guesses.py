@@ -102,6 +102,13 @@ def may_backpropagate(function: str) -> bool:
     return any(word.rstrip("s") in _BACKPROPAGATING for word in words(function))
 
 
+def may_set_flags(method: str) -> bool:
+    """Return whether the name of a method speaks of what is trained: it may set flags of parameters."""
+    return any(
+        re.fullmatch(r"(un)?fr(ee|o)z\w*|thaw|grads?|train\w*|set|enable|disable|toggle", one) for one in words(method)
+    )
+
+
 _OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")
 
 
