@@ -69,8 +69,7 @@ class ScalingDetector(Detector[Scaled]):
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note by which backward the gradients of each optimizer were filled, and whether its loss was scaled."""
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
-        known = all(root.op != "call" for root in it.roots)
-        scaled = True if not self.facts.losses.isdisjoint(it.possible) else False if known else None
+        scaled = not self.facts.losses.isdisjoint(it.possible)
         for optimizer in self.facts.optimizers:
             if not it.raised and any(param.id in certain for param in use.params_of(state, optimizer)):
                 state.decide(FilledBy(optimizer), it.node)
