@@ -244,7 +244,8 @@ class LoopOrderDetector(Detector[Steps]):
         self._use(state)
         used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
-            self._judge_wiped(order, *order.wiped, node)
+            if self._cleared_since_backward(state, optimizer):
+                self._judge_wiped(order, *order.wiped, node)
             use.enter(state, optimizer, Order(idle=order.idle, stepped=True))
         elif used is not None:
             use.enter(state, optimizer, Order(used=used, stepped=True))

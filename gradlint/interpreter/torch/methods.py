@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
@@ -135,6 +137,16 @@ def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     count = numel(tensor_at(state, ref).shape)
     return machine.symbol("numel", ref, kind="int") if count is None else count
+
+
+def _is_type(test: Callable[[dtypes.DType], bool | None], name: str) -> Method:
+    """Tensor.is_floating_point, Tensor.is_complex"""
+
+    def call(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        known = test(tensor_at(state, ref).dtype)
+        return machine.symbol(name, ref, kind="bool") if known is None else known
+
+    return call
 
 
 def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -323,6 +335,8 @@ METHODS: dict[str, Method] = {
     "numel": _numel,
     "nelement": _numel,
     "dim": _dim,
+    "is_floating_point": _is_type(dtypes.is_floating, "is_floating_point"),
+    "is_complex": _is_type(dtypes.is_complex, "is_complex"),
     "ndimension": _dim,
     "resize_": _resize,
     "resize_as_": _resize,
