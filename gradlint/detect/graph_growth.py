@@ -249,7 +249,8 @@ class _LoopJudgement:
         return None
 
     def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Growing | None:
-        if isinstance(place[1], int) and isinstance(state.heap.get(place[1]), Mapping):
+        holder = state.heap.get(place[1]) if isinstance(place[1], int) else None
+        if isinstance(holder, Mapping) and holder.open:
             return None  # Keys that are not known may come again, and give their values up.
         kept = [one for one in held if one.root in former]
         new = [one for one in held if one.root not in former and self._made_here(one.root)]

@@ -20,10 +20,12 @@ _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlph
 
 
 class Switch(NamedTuple):
-    """Where and when a module was sent to evaluation."""
+    """Where and when a module was sent to evaluation, in which iterations, and how often it has run since."""
 
     node: cst.CSTNode
     number: int
+    iterations: tuple[int, ...]
+    runs: int = 0
 
 
 class InEvaluation(PathFact):
@@ -40,12 +42,18 @@ class TrainingModeDetector(Detector[None]):
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note where a module is sent to evaluation; of its parts, one that is sent back takes the note away."""
         if it.training is False:
-            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number()))
+            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number(), tuple(self.machine.iterations)))
             return
         back = _leaves(state, it.module)
         for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
             if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
                 state.decide(key, None)
+
+    def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
+        """Count the run of a module in evaluation mode."""
+        switch = state.facts.get(InEvaluation(it.module.id))
+        if isinstance(switch, Switch):
+            state.decide(InEvaluation(it.module.id), switch._replace(runs=switch.runs + 1))
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Forget the backwards so far: no step uses their gradients."""
@@ -56,12 +64,19 @@ class TrainingModeDetector(Detector[None]):
         """Note the modules through which a backward runs, whose forward pass was in evaluation mode."""
         for key in () if it.raised else _keys(state, InEvaluation):
             switch, module = state.facts[key], Ref(key.address)
-            if isinstance(switch, Switch) and _has_two_modes(state, module):
+            if isinstance(switch, Switch) and self._is_meant(switch):
+                state.decide(key, None)
+            elif isinstance(switch, Switch) and _has_two_modes(state, module):
                 leaves = _leaves(state, module)
                 ran = (node for node in it.certain if node.id > switch.number)
                 reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
                 fault = TrainModeMissing(switch.node, backward=it.node) if reached else None
                 state.decide(TrainedInEvaluation(module.id), fault)
+
+    def _is_meant(self, switch: Switch) -> bool:
+        """Return whether an iteration switches to evaluation mode for its own training: nothing is evaluated first."""
+        same = tuple(self.machine.iterations[: len(switch.iterations)]) == switch.iterations
+        return switch.runs == 1 and same and bool(switch.iterations)
 
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
         """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
