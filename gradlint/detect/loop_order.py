@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
-from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
+from gradlint.detect.gradient_use import Early, EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
@@ -21,6 +21,7 @@ from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
 from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.torch.scaler import BYPASSED
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -191,6 +192,7 @@ class LoopOrderDetector(Detector[Steps]):
             order = order_of(state, it.optimizer.id)
             if order is not None and order.filled is not None and order.scaled is True:
                 self.report(fault.SteppedScaled(it.node, backward=order.filled))
+                self.machine.passes(BYPASSED)
             self._step(state, it.optimizer.id, it.node)
             return
         if not it.walked:
@@ -228,8 +230,10 @@ class LoopOrderDetector(Detector[Steps]):
     def _step(self, state: State, optimizer: int, node: cst.CSTNode) -> None:
         order = order_of(state, optimizer)
         early = state.facts.get(EarlyStep(optimizer))
-        if isinstance(early, cst.CSTNode):
-            self.report(fault.SchedulerBeforeOptimizer(early))
+        if isinstance(early, Early):
+            # A loop of its own makes up for epochs that a former run has trained.
+            if tuple(self.machine.iterations[: len(early.iterations)]) == early.iterations:
+                self.report(fault.SchedulerBeforeOptimizer(early.node))
             state.decide(EarlyStep(optimizer), None)
         params = use.params_of(state, optimizer)
         nothing = all(use.is_empty(state, param) for param in params)
@@ -350,7 +354,7 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, it.optimizer.id)
         key = EarlyStep(it.optimizer.id)
         if order is not None and order.stepped is False and key not in state.facts:
-            state.decide(key, it.node)
+            state.decide(key, Early(it.node, tuple(self.machine.iterations)))
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
         """Report gradients that are clipped and are not there, or used already, or not of their true size.

@@ -99,10 +99,16 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     return ref
 
 
+def _refuse(machine: Machine, refusal: HookWithoutGrad) -> None:
+    """Torch raises, unless the program is ready for it."""
+    if not machine.guarded:
+        machine.emit(refusal)
+
+
 def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is False:
-        machine.emit(HookWithoutGrad(node, "retain_grad"))
+        _refuse(machine, HookWithoutGrad(node, "retain_grad"))
         return None
     state.put(ref.id, record._replace(retains=True))
     return None
@@ -110,7 +116,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
-        machine.emit(HookWithoutGrad(node, "register_hook"))
+        _refuse(machine, HookWithoutGrad(node, "register_hook"))
         return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
@@ -119,7 +125,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     """Register a hook on the accumulated gradient: only leaves have one."""
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
-        machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
+        _refuse(machine, HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
         return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
