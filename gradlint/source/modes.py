@@ -13,7 +13,9 @@ _OFF = frozenset({"no_grad", "inference_mode"})
 
 def called_off(module: cst.Module) -> frozenset[str]:
     """Return the names of the functions and methods that are called in blocks and functions without grad mode."""
-    return frozenset(_calls(module, off=False)) if any(name in module.code for name in _OFF) else frozenset()
+    if not any(name in module.code for name in _OFF):
+        return frozenset()
+    return frozenset(_calls(module, off=False)) - {""}
 
 
 def _calls(node: cst.CSTNode, *, off: bool) -> Iterator[str]:
