@@ -30,6 +30,7 @@ from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.files import Files, Unit
+from gradlint.source.modes import called_off
 from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
@@ -178,11 +179,14 @@ class Checker:
             found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
         if "\f" in text:
             found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
+        found = tuple(finding for finding in found if not _is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = not interpretation.give_ups.get(OUT_OF_STEPS)
         kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
         return Checked(
-            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups), elsewhere=elsewhere
+            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
+            elsewhere=elsewhere,
+            called_off=called_off(unit.module),
         )
 
     def _judged(
@@ -202,8 +206,9 @@ class Checker:
         for one in checked:
             for finding in one.elsewhere:
                 others.setdefault(finding.filename, []).append(finding)
+        off = frozenset[str]().union(*(one.called_off for one in checked))
         return tuple(
-            self._with(found, one, others.get(str(found.path), ())) if one.mended is None else one
+            _without(self._with(found, one, others.get(str(found.path), ())), off) if one.mended is None else one
             for found, one in zip(files, checked, strict=True)
         )
 
@@ -213,7 +218,8 @@ class Checker:
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
         new: list[Finding] = []
         for finding in own:  # Several files may have shown the same.
-            if not any(map(finding.repeats, (*checked.findings, *new))):
+            known = (one for one in checked.findings if not _is_settled(one, own))
+            if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
         content = read_bytes(found.path) if new and checked.crash is None else None
         text = decode(content) if isinstance(content, bytes) else None
@@ -235,3 +241,18 @@ class Checker:
         if not config.per_file_ignores:
             return chosen
         return tuple(rule for rule in chosen if not config.ignores(rule, filename))
+
+
+def _is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
+    """Return whether a finding leaves open who calls the function, and a caller in another file proves it."""
+    return bool(_uncalled(finding)) and any(map(finding.repeats, others))
+
+
+def _without(checked: Checked, off: frozenset[str]) -> Checked:
+    """Leave out what callers rule out: one that is in sight has switched grad mode off."""
+    kept = tuple(finding for finding in checked.findings if _uncalled(finding) not in off)
+    return checked if len(kept) == len(checked.findings) else replace(checked, findings=kept)
+
+
+def _uncalled(finding: Finding) -> object:
+    return (finding.evidence and finding.evidence.fact("uncalled")) or ""

@@ -117,6 +117,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
     path, places = atlas.sheet(report.node)
     span = places.span(report.node)
     effect = report.effect or rule.effect
+    related = report.related if path is None else (*report.related, (event.caller, "called from here"))
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -127,7 +128,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         span=span,
         lines=places.rows(span),
         hint=report.hint,
-        related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related if node),
+        related=tuple(_related(atlas, path, filename, node, message) for node, message in related if node),
         fix=None if path is not None else _fix(verdict, atlas, locator),
         assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),
@@ -143,7 +144,7 @@ def _severity(verdict: Verdict, effect: Effect) -> Severity:
 
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
     """The data of an event: its fields by name, with syntax nodes as places."""
-    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("node", "assumptions")}
+    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in _NO_DATA}
     facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
     places = tuple(
         (name, _related(atlas, path, filename, node, ""))
@@ -152,6 +153,9 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
         if isinstance(node, cst.CSTNode)
     )
     return Evidence(type(event).__name__, facts, places)
+
+
+_NO_DATA = ("node", "assumptions", "caller")
 
 
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:

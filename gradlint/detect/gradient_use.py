@@ -64,7 +64,14 @@ class Owes(PathFact):
 
 
 class EarlyStep(PathFact):
-    """The key of the place where a scheduler stepped before its optimizer did."""
+    """The key of the `Early` step of a scheduler before its optimizer did."""
+
+
+class Early(NamedTuple):
+    """Where a scheduler stepped too early, and in which iterations."""
+
+    node: cst.CSTNode
+    iterations: tuple[int, ...]
 
 
 def order_of(state: State, optimizer: int) -> Order | None:

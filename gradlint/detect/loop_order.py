@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
-from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
+from gradlint.detect.gradient_use import Early, EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
@@ -224,8 +224,10 @@ class LoopOrderDetector(Detector[Steps]):
     def _step(self, state: State, optimizer: int, node: cst.CSTNode) -> None:
         order = order_of(state, optimizer)
         early = state.facts.get(EarlyStep(optimizer))
-        if isinstance(early, cst.CSTNode):
-            self.report(fault.SchedulerBeforeOptimizer(early))
+        if isinstance(early, Early):
+            # A loop of its own makes up for epochs that a former run has trained.
+            if tuple(self.machine.iterations[: len(early.iterations)]) == early.iterations:
+                self.report(fault.SchedulerBeforeOptimizer(early.node))
             state.decide(EarlyStep(optimizer), None)
         params = use.params_of(state, optimizer)
         nothing = all(use.is_empty(state, param) for param in params)
@@ -241,7 +243,8 @@ class LoopOrderDetector(Detector[Steps]):
         self._use(state)
         used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
-            self._judge_wiped(order, *order.wiped, node)
+            if self._cleared_since_backward(state, optimizer):
+                self._judge_wiped(order, *order.wiped, node)
             use.enter(state, optimizer, Order(idle=order.idle, stepped=True))
         elif used is not None:
             use.enter(state, optimizer, Order(used=used, stepped=True))
@@ -346,7 +349,7 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, it.optimizer.id)
         key = EarlyStep(it.optimizer.id)
         if order is not None and order.stepped is False and key not in state.facts:
-            state.decide(key, it.node)
+            state.decide(key, Early(it.node, tuple(self.machine.iterations)))
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
         """Report gradients that are clipped and are not there, or used already.

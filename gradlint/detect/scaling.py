@@ -14,6 +14,7 @@ from gradlint.domain import announcement
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import PathFact, State
+from gradlint.interpreter.torch.scaler import BYPASSED
 
 
 class FilledBy(PathFact):
@@ -93,6 +94,7 @@ class ScalingDetector(Detector[Scaled]):
         filled = _filled(state, it.optimizer.id)
         if filled is not None and filled.scaled is True and it.closure is None:
             self.report(fault.SteppedScaled(it.node, backward=filled.backward, unscaled=filled.unscaled))
+            self.machine.passes(BYPASSED)
         self._forget(state, (it.optimizer.id,))
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:

@@ -9,7 +9,19 @@ from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, 
 from gradlint.domain.graph import DATA
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Context,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
@@ -21,6 +33,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
+from gradlint.interpreter.python.contexts import STACK, enter_mode
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
@@ -260,6 +273,9 @@ def _method_of_unknown(
         # A method of a network that is not shown.
         kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
         return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
+    if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
+        enter_mode(machine, state, context)
+        return None
     if receiver.kind == "array":
         return array_method(receiver, name, args, node)
     if receiver.kind == "number" and name == "item":

@@ -219,7 +219,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
             machine.announce(end, Returned(function.code.node, function.owner is not None, value))
     if machine.backwards == backwards:
         method = function.owner is not None
-        left = [event.in_uncalled(method=method) for event in machine.events[events:]]
+        left = [event.in_uncalled(function.code.name, method=method) for event in machine.events[events:]]
         machine.events[events:] = [event for event in left if event is not None]
     return ends
 

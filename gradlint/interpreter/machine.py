@@ -134,6 +134,8 @@ class Machine(ABC):
         self.observer: Observer | None = None
         self.assumes = True
         """Whether values may be made up for what nobody in sight gives."""
+        self.entered: cst.CSTNode | None = None
+        """The call by which this file has run into the code of another, while it runs."""
         self.assumed: tuple[Assumption, ...] = ()
         """What has been assumed on the way to what is run now."""
         self.all_assumed: tuple[Assumption, ...] = ()
@@ -347,6 +349,8 @@ class Machine(ABC):
             return
         if self.assumed:
             event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
+        if self.entered is not None:
+            event = replace(event, caller=self.entered)
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))

@@ -31,7 +31,7 @@ def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool
     return local and state.undecided_since(state.frame)
 
 
-_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
+_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
 
 
@@ -161,6 +161,18 @@ def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return value
 
 
+def _method(name: str) -> Native:
+    """numpy functions that call the method of that name of what they are given: of a tensor, torch's (measured)."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        tensor = known_tensor(machine, state, args.get(0, "a"))
+        if tensor is None:
+            return _numpy(machine, state, args, node)
+        return call_tensor_method(machine, state, tensor, name, args._replace(positional=args.positional[1:]), node)
+
+    return call
+
+
 def _abs(name: str) -> Native:
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         value = args.get(0, "x")
@@ -177,6 +189,7 @@ def _abs(name: str) -> Native:
 LIBRARIES: dict[str, Native] = {
     "numpy.*": _numpy,
     "numpy.array": _literal,
+    **{f"numpy.{name}": _method(name) for name in ("squeeze", "swapaxes")},
     "numpy.finfo": limits,
     "numpy.iinfo": limits,
     "numpy.asarray": _literal,

@@ -78,11 +78,11 @@ def _run_other_file(
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
-    detour = machine.detour
+    detour, machine.entered = machine.detour, node
     try:
         results = run_body(machine, state, function, args, node, consumer)
     finally:
-        machine.foreign_limit = None
+        machine.foreign_limit = machine.entered = None
     before -= machine.detour - detour
     machine.allowance -= before - machine.budget
     machine.budget = before

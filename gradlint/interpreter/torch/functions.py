@@ -182,6 +182,22 @@ def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     return machine.symbol("is_tensor", value, kind="bool") if isinstance(value, Unknown) else False
 
 
+def _ask(name: str) -> Native:
+    """Functions that are the method of a tensor of that name."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        value = args.get(0, "input")
+        tensor = known_tensor(machine, state, value)
+        asked = Args(args.positional[1:])
+        return (
+            machine.symbol(name, value, kind="bool")
+            if tensor is None
+            else METHODS[name](machine, state, tensor, asked, node)
+        )
+
+    return call
+
+
 def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
     module = args.get(0, "module")
@@ -264,6 +280,8 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), _set_grad_enabled),
     "torch.is_grad_enabled": lambda machine, state, *_: Unknown("bool") if state.grad is None else state.grad,
     "torch.is_tensor": _is_tensor,
+    **{f"torch.{name}": _ask(name) for name in ("is_floating_point", "is_complex")},
+    **dict.fromkeys(("torch.jit.is_scripting", "torch.jit.is_tracing"), lambda *_: False),
     **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
     **{
         f"torch.autograd.{name}": lambda *_: Context("other")

@@ -27,6 +27,9 @@ from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tenso
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
                      "torch.cuda.amp.grad_scaler.GradScaler", "torch.cpu.amp.GradScaler"})  # fmt: skip
+BYPASSED = "an optimizer steps past its scaler"
+"""What a path passes where `update` then finds nothing done because of an earlier mistake."""
+
 _SCHEDULERS = "torch.optim.lr_scheduler."
 
 
@@ -126,7 +129,7 @@ def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     """update(): the scale for the next iteration."""
     stages = stages_of(state, ref)
     if stages.whole and not stages.of and not args.positional and not args.keywords:
-        machine.emit(ScalerOutOfOrder(node, "updated first"))
+        machine.emit(ScalerOutOfOrder(node, "updated first"), unless=BYPASSED)
     if not _is_disabled(state, ref):
         begin_stages(state, ref)
     return None
