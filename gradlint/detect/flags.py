@@ -5,13 +5,15 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, TorchCalled
+from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, ModuleEntered, TorchCalled
 from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
-from gradlint.domain.fault.training_loop import MethodNotCalled
+from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.facts.names import TENSOR, names_of
+from gradlint.facts.traits import CONVERTS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
@@ -22,6 +24,10 @@ _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda",
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
 _TORCH_ONLY = frozenset({"zero_grad"})
 """Methods that nothing but torch's optimizers and modules has."""
+
+
+_MOVES = frozenset({"to", "cuda", "detach"})
+"""Gives a copy, or the tensor itself, where it is wanted; or the same values without a graph."""
 
 
 class FlagDetector(Detector[None]):
@@ -37,12 +43,32 @@ class FlagDetector(Detector[None]):
             self.report(MethodOverwritten(it.node, "module"))
 
     def on_discarded(self, state: State, it: Discarded) -> None:
-        """Report a method that is named and not called, and a flag that is compared where it was to be set."""
+        """Report a method that is named and not called, a flag that is compared, and a result that nobody takes."""
         if isinstance(it.node, cst.Attribute):
             if self._is_method(state, it.value, it.node.attr.value):
                 self.report(MethodNotCalled(it.node))
+        elif isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute):
+            self._judge_result(state, it.value, it.node, it.node.func)
         elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
             self.report(FlagCompared(it.node))
+
+    def _judge_result(self, state: State, value: Value, node: cst.Call, func: cst.Attribute) -> None:
+        """Report a tensor that an operation made, and that nobody takes.
+
+        Some programs compute only to measure the time: what counts is a move, a view, and what torch can do in place.
+        At the top of a notebook, an expression shows what it computes.
+        """
+        made, name = known_tensor(self.machine, state, value), func.attr.value
+        record = None if made is None else tensor_at(state, made)
+        if record is None or record.node.syntax is not node or isinstance(func.value, cst.Call):
+            return
+        if any(write.syntax is node for write in state.writes(record.counter)):
+            return
+        alike = f"{name}_" in (names_of(TENSOR) or ())
+        moved = name in CONVERTS or record.node.op in _MOVES
+        shown = not self.machine.stack and not self.machine.iterations
+        if moved or (not shown and (alike or record.view is not None)):
+            self.report(ResultDiscarded(node, name, alike))
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Report a variable that stood for a parameter, and gets a value with memory of its own."""
@@ -77,6 +103,9 @@ def _is_flag(node: cst.CSTNode) -> bool:
     return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)
 
 
+_DROPOUTS = frozenset({"dropout", "dropout1d", "dropout2d", "dropout3d"})
+"""Functions that drop values unless they are told not to, and, in lower case, the modules that do so in training."""
+
 _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})
 """Attributes that people set to freeze a module; torch looks at none of them."""
 
@@ -102,14 +131,26 @@ class ModuleUseDetector(Detector[set[int]]):
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report F.dropout in a module's method: it drops in evaluation too, unless the mode is passed or tested."""
-        if it.name != "torch.nn.functional.dropout" or it.open:
+        if it.name.removeprefix("torch.nn.functional.") not in _DROPOUTS or it.open:
             return
         given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)
-        if "training" in given or given.get("p", 0.5) in (0, 0.0):
+        if "training" not in given and given.get("p", 0.5) not in (0, 0.0):
+            self._judge_dropout(state, it.node, made=False)
+
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Report a dropout layer that the method has made itself: nothing but the method could switch its mode."""
+        record = state.heap.get(it.module.id)
+        if not isinstance(record, Instance) or it.module.id < state.frame or record.module.training is not True:
             return
+        path = record.cls.path if isinstance(record.cls, External) else ""
+        known = path.removeprefix("torch.nn.").lower() in _DROPOUTS and not record.open
+        if known and record.config.get("p", 0.5) not in (0, 0.0):
+            self._judge_dropout(state, it.node, made=True)
+
+    def _judge_dropout(self, state: State, node: cst.CSTNode, *, made: bool) -> None:
         owner = running_method_of(state)
         if owner is not None and is_module(state, owner) and not _asks_for_mode(self.machine.stack[-1].node):
-            self.report(DropoutAlwaysOn(it.node))
+            self.report(DropoutAlwaysOn(node, made))
 
 
 def _asks_for_mode(node: cst.CSTNode) -> bool:

@@ -112,7 +112,10 @@ class AttributeSet(Announcement):
 
 
 class Discarded(Announcement):
-    """A statement names an attribute, `value`, and does nothing with it; or it compares an attribute of `value`."""
+    """A statement reads `value` and does nothing with it: an attribute, or the result of a call.
+
+    Where the statement compares an attribute, `value` is what has it.
+    """
 
     value: Value
 

@@ -231,6 +231,12 @@ def watched(value):
     named.append(value)
 """
 
+_WRITES = """\
+versions = []
+def watched(*given):
+    versions.append([one._version for one in given if isinstance(one, torch.Tensor)])
+"""
+
 # The norms of gradients: when clipping is over, and when the optimizer takes them.
 _NORMS = """\
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -388,6 +394,15 @@ NOT_CALLED = Measure(
     early=True,
 )
 
+DISCARDED_RESULT = Measure(
+    "the statement leaves the tensors as they are that it names",
+    (Variant(_WRITES),),
+    ("any(versions)", "versions[0::2] == versions[1::2]"),
+    proof="assert versions[0::2] != versions[1::2], 'nothing is written to'",
+    watches=(Watch("named"),),
+    early=True,
+)
+
 FAULTS = {"ClippedScaled": STILL_SCALED}
 """By the fault, where it asks for another measure than its rule."""
 
@@ -405,4 +420,5 @@ RULES = {
     "sampler-set-epoch": SAME_ORDER,
     "loop-variable-rebound": REBOUND,
     "method-not-called": NOT_CALLED,
+    "result-discarded": DISCARDED_RESULT,
 }

@@ -145,6 +145,16 @@ class MethodNotCalled(Fault):
     """A statement names a method, and does not call it."""
 
 
+class ResultDiscarded(Fault):
+    """A statement computes a tensor by an operation that changes nothing, and does nothing with it.
+
+    `alike`: torch has an operation of this name that writes to its input.
+    """
+
+    name: str
+    alike: bool
+
+
 class EpochNotSet(Fault):
     """A loop goes over the data of a distributed sampler, made at `sampler`, in the same order as the loop before."""
 
