@@ -15,6 +15,10 @@ class TrainModeMissing(Fault):
     backward: cst.CSTNode
 
 
+class EvalModeMissing(Fault):
+    """A network is called in training mode where the program only looks at what it computes."""
+
+
 class StateDictAlias(Fault):
     """A state dict is kept, and loaded after its own parameters have been trained further."""
 
