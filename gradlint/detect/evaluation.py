@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import libcst as cst
+
 from gradlint.detect.detector import Detector
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EvalModeMissing
@@ -26,13 +28,16 @@ class SentToTraining(PathFact):
 class Run:
     """A network in training mode that is called in a loop, or where no gradients are recorded.
 
-    What it computes has numbers from `first` to `last`. `loop`: the innermost one around the call. `used`: a backward
-    has what it computes among what its root was computed from.
+    What it computes has numbers from `first` to `last`, and a graph if it is `recorded`. `loop`: the innermost one
+    around the call. `loaded`: its values come from elsewhere. `used`: a backward has what it computes among what its
+    root was computed from.
     """
 
     fault: EvalModeMissing
     leaves: frozenset[int]
     loop: int | None
+    loaded: bool
+    recorded: bool
     first: int
     last: int | None = None
     used: bool = False
@@ -40,12 +45,15 @@ class Run:
 
 @dataclass
 class Evaluations:
-    """The runs; the loops that train; the loops by their iterations; the leaves that are stepped, or were loaded."""
+    """The runs; the loops that train; the loops by their iterations; the leaves that are stepped, or were loaded.
+
+    `over_data` are loops that have come to a second iteration, and that the program does not bound.
+    """
 
     runs: list[Run] = field(default_factory=list)
     training: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
-    bounded: set[int] = field(default_factory=set)
+    over_data: set[int] = field(default_factory=set)
     stepped: set[int] = field(default_factory=set)
     loaded: set[int] = field(default_factory=set)
 
@@ -68,7 +76,8 @@ class EvaluationModeDetector(Detector[Evaluations]):
         if not wanted and is_module(state, it.module) and _trains(state, it.module):
             leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
             if leaves:
-                self.facts.runs.append(Run(EvalModeMissing(it.node), leaves, loop, fresh_number()))
+                loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
+                self.facts.runs.append(Run(EvalModeMissing(it.node), leaves, loop, loaded, recorded, fresh_number()))
 
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note that the program wants a module in training mode from here on."""
@@ -94,9 +103,13 @@ class EvaluationModeDetector(Detector[Evaluations]):
                 run.last = fresh_number()
 
     def on_loop_ended(self, state: State, it: announcement.LoopEnded) -> None:
-        """Note a loop that the program bounds: it goes over no data set."""
-        if it.bounded:
-            self.facts.bounded.add(it.loop)
+        """Note a loop over data; with graphs, one that counts may gather a loss for a backward that is not seen."""
+        again = list(self.facts.loops.values()).count(it.loop) > 1
+        if again and isinstance(it.node, cst.For) and not it.bounded:
+            self.facts.over_data.add(it.loop)
+            if called_name(it.node.iter) == "range":
+                for run in self.facts.runs:
+                    run.used |= run.loop == it.loop and run.recorded
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note what a backward uses, with its graph or without."""
@@ -137,9 +150,8 @@ class EvaluationModeDetector(Detector[Evaluations]):
     def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report what an optimizer trains elsewhere, and what was loaded into a program that trains nothing."""
         for run in self.facts.runs:
-            over_data = run.loop is not None and run.loop not in self.facts.bounded
-            trained = over_data and run.leaves <= self.facts.stepped
-            predicts = not self.machine.backwards and run.leaves <= self.facts.loaded
+            trained = run.loop in self.facts.over_data and run.leaves <= self.facts.stepped
+            predicts = run.loaded and not self.machine.backwards
             if (trained or predicts) and not run.used and run.loop not in self.facts.training:
                 self.report(run.fault)
 

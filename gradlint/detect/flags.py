@@ -26,10 +26,6 @@ _TORCH_ONLY = frozenset({"zero_grad"})
 """Methods that nothing but torch's optimizers and modules has."""
 
 
-_MOVES = frozenset({"to", "cuda", "detach"})
-"""Gives a copy, or the tensor itself, where it is wanted; or the same values without a graph."""
-
-
 class FlagDetector(Detector[None]):
     """Needs no facts but the value at hand."""
 
@@ -43,32 +39,12 @@ class FlagDetector(Detector[None]):
             self.report(MethodOverwritten(it.node, "module"))
 
     def on_discarded(self, state: State, it: Discarded) -> None:
-        """Report a method that is named and not called, a flag that is compared, and a result that nobody takes."""
+        """Report a method that is named and not called, and a flag that is compared where it was to be set."""
         if isinstance(it.node, cst.Attribute):
             if self._is_method(state, it.value, it.node.attr.value):
                 self.report(MethodNotCalled(it.node))
-        elif isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute):
-            self._judge_result(state, it.value, it.node, it.node.func)
         elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
             self.report(FlagCompared(it.node))
-
-    def _judge_result(self, state: State, value: Value, node: cst.Call, func: cst.Attribute) -> None:
-        """Report a tensor that an operation made, and that nobody takes.
-
-        Some programs compute only to measure the time: what counts is a move, a view, and what torch can do in place.
-        At the top of a notebook, an expression shows what it computes.
-        """
-        made, name = known_tensor(self.machine, state, value), func.attr.value
-        record = None if made is None else tensor_at(state, made)
-        if record is None or record.node.syntax is not node or isinstance(func.value, cst.Call):
-            return
-        if any(write.syntax is node for write in state.writes(record.counter)):
-            return
-        alike = f"{name}_" in (names_of(TENSOR) or ())
-        moved = name in CONVERTS or record.node.op in _MOVES
-        shown = not self.machine.stack and not self.machine.iterations
-        if moved or (not shown and (alike or record.view is not None)):
-            self.report(ResultDiscarded(node, name, alike))
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Report a variable that stood for a parameter, and gets a value with memory of its own."""
@@ -101,6 +77,46 @@ def _is_flag(node: cst.CSTNode) -> bool:
         return False
     left, operator = node.left, node.comparisons[0].operator
     return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)
+
+
+_MOVES = CONVERTS | {"cuda", "cpu", "detach"}
+"""Gives a copy, or the tensor itself, where it is wanted; or the same values without a graph."""
+
+
+class ResultDetector(Detector[set[object]]):
+    """Knows the calls that move a tensor, and the addresses of what may be a network instead, as it has a flag set."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Note a tensor that is moved; what only its flag shows to be one may be a network."""
+        record = None if it.receiver is None else state.heap.get(it.receiver.id)
+        if it.receiver is None or not isinstance(record, Tensor):
+            return
+        if it.name == "requires_grad_" and record.node.op in ("call", "input"):
+            self.facts.add(it.receiver.id)
+        elif it.name in _MOVES and it.receiver.id not in self.facts:
+            self.facts.add(it.node)
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Report a tensor that an operation made, and that nobody takes.
+
+        Some programs compute only to measure the time: what counts is a move, a view, and what torch can do in place.
+        At the top of a notebook, an expression shows what it computes.
+        """
+        made = known_tensor(self.machine, state, it.value)
+        record = None if made is None else tensor_at(state, made)
+        if record is None or record.node.syntax is not it.node or not isinstance(it.node, cst.Call):
+            return
+        func = it.node.func
+        if not isinstance(func, cst.Attribute) or isinstance(func.value, cst.Call):
+            return
+        if any(write.syntax is it.node for write in state.writes(record.counter)):
+            return
+        name = func.attr.value
+        alike = f"{name}_" in (names_of(TENSOR) or ())
+        shown = not self.machine.stack and not self.machine.iterations
+        changes = name not in _MOVES and not shown and (alike or record.view is not None)
+        if it.node in self.facts or changes:
+            self.report(ResultDiscarded(it.node, name, alike))
 
 
 _DROPOUTS = frozenset({"dropout", "dropout1d", "dropout2d", "dropout3d"})
