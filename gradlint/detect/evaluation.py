@@ -45,14 +45,16 @@ class Run:
 
 @dataclass
 class Evaluations:
-    """The runs; the loops that train; the loops by their iterations; the leaves that are stepped, or were loaded.
+    """The runs; the loops that train; the leaves that are stepped, or were loaded.
 
-    `over_data` are loops that have come to a second iteration, and that the program does not bound.
+    `loops` are those of iterations, `heads` their nodes. `over_data` are loops that have come to a second iteration,
+    and that the program does not bound.
     """
 
     runs: list[Run] = field(default_factory=list)
     training: set[int] = field(default_factory=set)
     loops: dict[int, int] = field(default_factory=dict)
+    heads: dict[int, cst.CSTNode] = field(default_factory=dict)
     over_data: set[int] = field(default_factory=set)
     stepped: set[int] = field(default_factory=set)
     loaded: set[int] = field(default_factory=set)
@@ -77,7 +79,8 @@ class EvaluationModeDetector(Detector[Evaluations]):
             leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
             if leaves:
                 loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
-                self.facts.runs.append(Run(EvalModeMissing(it.node), leaves, loop, loaded, recorded, fresh_number()))
+                fault = EvalModeMissing(it.node, None if loop is None else self.facts.heads[loop])
+                self.facts.runs.append(Run(fault, leaves, loop, loaded, recorded, fresh_number()))
 
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note that the program wants a module in training mode from here on."""
@@ -95,6 +98,7 @@ class EvaluationModeDetector(Detector[Evaluations]):
     def on_iteration_began(self, state: State, it: announcement.IterationBegan) -> None:
         """Note which loop it belongs to."""
         self.facts.loops[it.since] = it.loop
+        self.facts.heads[it.loop] = it.node
 
     def on_iteration_ended(self, state: State, it: announcement.IterationEnded) -> None:
         """Close the runs of the iteration."""

@@ -16,7 +16,9 @@ class TrainModeMissing(Fault):
 
 
 class EvalModeMissing(Fault):
-    """A network is called in training mode where the program only looks at what it computes."""
+    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`."""
+
+    loop: cst.CSTNode | None
 
 
 class StateDictAlias(Fault):

@@ -74,4 +74,5 @@ with torch.no_grad():
             event.node,
             "this evaluation runs in training mode: dropout and batch norm behave as in training",
             hint="call `eval()` of the network before it, and `train()` before training goes on",
+            related=((event.loop, "this loop evaluates"),),
         )
