@@ -185,6 +185,12 @@ class ParameterReplaced(Announcement):
     former: Ref
 
 
+class Prepared(Announcement):
+    """An engine, such as an `Accelerator`, wraps networks and optimizers: it has a `backward` of its own."""
+
+    values: tuple[Value, ...]
+
+
 class Escaped(Announcement):
     """Values are given to something that is not known, which may do with them whatever can be done."""
 

@@ -89,6 +89,12 @@ class ClippedScaled(Fault):
     backward: cst.CSTNode
 
 
+class EngineBypassed(Fault):
+    """A loss is backpropagated past the engine that wraps the network, at `prepared`."""
+
+    prepared: cst.CSTNode
+
+
 class SteppedScaled(Fault):
     """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran."""
 
