@@ -87,8 +87,10 @@ _SPACES = ("linspace", "logspace", "geomspace")
 def _float64(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """normal(loc, scale, size), linspace(start, stop, num): float64, where an array is asked for and no other type."""
     found, sized = _numpy(machine, state, args, node), args.get(2, "size")
-    plain = sized is not None and "dtype" not in args.keywords and not args.open and isinstance(found, Unknown)
-    return Unknown("array", found.origin, ("array", None, "float64", node), node) if plain else found
+    plain = sized is not None and "dtype" not in args.keywords and not args.open
+    if not plain or not isinstance(found, Unknown):
+        return found
+    return Unknown("array", found.origin, ("array", None, "float64", node), node)
 
 
 def _spaced(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
