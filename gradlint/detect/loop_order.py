@@ -42,6 +42,18 @@ class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
 
 
+class ThrownAway(PathFact):
+    """The key of the `Cleared` of an optimizer: an iteration of a loop has cleared what the one before had filled."""
+
+
+class Cleared(NamedTuple):
+    """Gradients that were cleared unused, by every iteration of a loop: the backward, where, and the loop."""
+
+    backward: cst.CSTNode
+    node: cst.CSTNode
+    loop: int
+
+
 class ClearedAt(PathFact):
     """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
 
@@ -240,6 +252,7 @@ class LoopOrderDetector(Detector[Steps]):
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
+        self._judge_loop(state, optimizer, node)
         self._use(state)
         used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
@@ -272,6 +285,18 @@ class LoopOrderDetector(Detector[Steps]):
         forks = _forks_since(state, unused.since) if isinstance(unused, Unused) else []
         if forks and _is_remainder(forks[-1].test):
             self.facts.nth[optimizer, forks[-1].number] = step
+
+    def _judge_loop(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
+        """Report a loop of which the step after it uses the last iteration alone."""
+        cleared, unused = state.facts.get(ThrownAway(optimizer)), state.facts.get(UnusedOf(optimizer))
+        if (
+            not isinstance(cleared, Cleared)
+            or not isinstance(unused, Unused)
+            or cleared.backward is not unused.backward
+        ):
+            return
+        if cleared.loop not in map(self.facts.loops.get, self.machine.iterations):
+            self.report(fault.AccumulationCleared(cleared.node, cleared.backward, step))
 
     def _judge_wiped(self, order: Order, zero: cst.CSTNode, backward: cst.CSTNode, step: cst.CSTNode) -> None:
         if order.idle is step:
@@ -318,12 +343,14 @@ class LoopOrderDetector(Detector[Steps]):
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
         """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""
         iteration = self._iteration()
+        loop = self.facts.loops.get(iteration)
         forks = _forks_since(state, unused.since)
+        if not forks and iteration != unused.iteration and loop is not None:
+            same = loop == self.facts.loops.get(unused.iteration)
+            state.decide(ThrownAway(optimizer), Cleared(unused.backward, node, loop) if same else None)
         if iteration == unused.iteration:
             forks = forks[-1:]  # What follows the test of the step does not follow another one.
-        elif self.facts.loops.get(iteration) != self.facts.loops.get(unused.iteration) or _forks_since(
-            state, iteration
-        ):
+        elif loop != self.facts.loops.get(unused.iteration) or _forks_since(state, iteration):
             return
         for fork in forks:
             step = self.facts.nth.get((optimizer, fork.number))

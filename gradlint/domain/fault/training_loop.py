@@ -16,6 +16,12 @@ class TrainModeMissing(Fault):
     backward: cst.CSTNode
 
 
+class EvalModeMissing(Fault):
+    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`."""
+
+    loop: cst.CSTNode | None
+
+
 class StateDictAlias(Fault):
     """A state dict is kept, and loaded after its own parameters have been trained further."""
 
@@ -84,6 +90,12 @@ class ClippedScaled(Fault):
     backward: cst.CSTNode
 
 
+class EngineBypassed(Fault):
+    """A loss is backpropagated past the engine that wraps the network, at `prepared`."""
+
+    prepared: cst.CSTNode
+
+
 class SteppedScaled(Fault):
     """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran.
 
@@ -148,6 +160,16 @@ class StateNotDetached(Fault):
 
 class MethodNotCalled(Fault):
     """A statement names a method, and does not call it."""
+
+
+class ResultDiscarded(Fault):
+    """A statement computes a tensor by an operation that changes nothing, and does nothing with it.
+
+    `alike`: torch has an operation of this name that writes to its input.
+    """
+
+    name: str
+    alike: bool
 
 
 class EpochNotSet(Fault):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.announcement import Prepared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Unknown, Value
@@ -22,6 +23,7 @@ from gradlint.interpreter.torch.tensor import as_tensor
 
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
+    machine.announce(state, Prepared(node, tuple(args.values())))
     if args.open:
         return unknown_call(machine, state, args.values(), node)
     return args.positional[0] if len(args.positional) == 1 else args.positional
@@ -82,8 +84,8 @@ _BOTH: dict[str, Native] = {
 
 _ACCELERATOR: dict[str, Native] = {
     **_BOTH,
-    "prepare": _given_back,
-    **dict.fromkeys((f"prepare_{name}" for name in ("model", "optimizer", "data_loader", "scheduler")), _itself),
+    **dict.fromkeys(("prepare", "prepare_model"), _given_back),
+    **dict.fromkeys((f"prepare_{name}" for name in ("optimizer", "data_loader", "scheduler")), _itself),
     "unwrap_model": _itself,
     "accumulate": _inside,
     "no_sync": _inside,
@@ -94,8 +96,7 @@ _ACCELERATOR: dict[str, Native] = {
 
 _FABRIC: dict[str, Native] = {
     **_BOTH,
-    "setup": _given_back,
-    "setup_module": _itself,
+    **dict.fromkeys(("setup", "setup_module"), _given_back),
     "setup_optimizers": _given_back,
     "setup_dataloaders": _given_back,
     "to_device": _itself,

@@ -8,7 +8,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.belief import reveal_to_user
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
@@ -77,6 +77,25 @@ def _array(name: str) -> Native:
         return Unknown("array", None, ("array", known, kind, node), node)
 
     return make
+
+
+_SOURCES = ("numpy.random", "numpy.random.Generator", "numpy.random.RandomState")
+_DRAWN = ("normal", "standard_normal", "uniform", "random", "beta", "gamma", "laplace")
+_SPACES = ("linspace", "logspace", "geomspace")
+
+
+def _float64(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """normal(loc, scale, size), linspace(start, stop, num): float64, where an array is asked for and no other type."""
+    found, sized = _numpy(machine, state, args, node), args.get(2, "size")
+    plain = sized is not None and "dtype" not in args.keywords and not args.open
+    if not plain or not isinstance(found, Unknown):
+        return found
+    return Unknown("array", found.origin, ("array", None, "float64", node), node)
+
+
+def _spaced(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """linspace(start, stop, num): the number of values has a default."""
+    return _float64(machine, state, args._replace(keywords={"size": True, **args.keywords}), node)
 
 
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -195,6 +214,10 @@ LIBRARIES: dict[str, Native] = {
     "numpy.asarray": _literal,
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
+    **{f"{source}.{name}": _float64 for source in _SOURCES for name in _DRAWN},
+    **{f"numpy.{name}": _spaced for name in _SPACES},
+    "numpy.random.default_rng": lambda *_: External("numpy.random.Generator"),
+    "numpy.random.RandomState": lambda *_: External("numpy.random.RandomState"),
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
     "random.*": lambda *_: Unknown("number"),
