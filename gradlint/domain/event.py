@@ -20,11 +20,13 @@ class Event(Frozen):
     """Something that happened at one syntax node of the file. `assumptions` are what it may rest on.
 
     `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
-    method may have left for the next, that brings the event about.
+    method may have left for the next, that brings the event about. `installed`: it happened while code of an installed
+    package ran.
     """
 
     node: cst.CSTNode
     assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
+    installed: bool = field(default=False, kw_only=True, compare=False)
     warned: ClassVar[bool] = False
     carried: ClassVar[Literal["graph", "gradients"] | None] = None
 

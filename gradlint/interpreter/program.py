@@ -13,13 +13,17 @@ import libcst as cst
 
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
-from gradlint.domain.value import External, Function, Mapping, Record, Ref, Value
+from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
 from gradlint.interpreter.world.fragment import TRAINING, Fragment, backpropagating
 from gradlint.source.core import Import
+from gradlint.source.environment.environment import Environment
 from gradlint.source.files import Files, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
+
+STATEMENTS = 400
+"""How many statements of installed files one file may look into."""
 
 CHAIN = 10
 """How long a chain of files may be in which the top level of each looks into the next."""
@@ -174,6 +178,25 @@ class Program:
             return None
         return self.loading.other_files.find(importer, instr.path, instr.level)
 
+    @property
+    def environment(self) -> Environment | None:
+        """What is installed, if it may be looked into."""
+        return None if self.loading is None else self.loading.other_files.environment
+
+    def is_installed(self, path: str) -> bool:
+        """Return whether a path is that of a statement of an installed file."""
+        return self.environment is not None and self.environment.module(path) is not None
+
+    def is_bound(self, path: str) -> bool:
+        """Return whether a statement of an installed file binds a dotted name."""
+        found = self.environment is not None and self.environment.reads(path)
+        return found and self.environment is not None and self.environment.find(path) is not None
+
+    def library(self, path: str) -> External | Imported:
+        """Return what a dotted name of a library stands for; a promise, where its source may say."""
+        known = self.environment is None or not self.environment.reads(path)
+        return self.external(path) if known else Imported("", path)
+
     def below(self, path: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
         return None if self.loading is None else self.loading.other_files.below(path, name)
@@ -181,7 +204,9 @@ class Program:
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
         """Return what another file leaves, asked for once; None where it is not known."""
         if self.loading is not None and path not in self.admitted:
-            if len(self.admitted) < UNITS:
+            installed = self.is_installed(path)
+            room = STATEMENTS if installed else UNITS
+            if sum(self.is_installed(one) is installed for one in self.admitted) < room:
                 self.admitted[path] = self.loading.load(path)
             else:
                 give_ups["imports not followed"] += 1

@@ -13,7 +13,7 @@ from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
-from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
+from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -37,11 +37,18 @@ def run_body(
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
+    if machine.program.is_installed(function.module) is (machine.entrance is None):
+        if machine.entrance is None:
+            return _run_installed(machine, state, function, args, node, consumer)
+        with machine.in_own_file():
+            return run_body(machine, state, function, args, node, consumer)
     if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
+    if machine.entrance is not None:
+        machine.entrances.setdefault(code.node, set()).add(machine.entrance)
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
@@ -87,6 +94,29 @@ def _run_other_file(
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
+
+
+def _run_installed(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
+) -> list[tuple[State, Value]]:
+    """Run a call into an installed package, by steps of its own.
+
+    What is not followed to an end, be it that all ways in it seem to raise, counts as unknown: much in libraries is
+    decided by what stands nowhere in their source.
+    """
+    if machine.installed_left <= 0:
+        return _unfollowed(machine, state, function, args, node, "calls into packages")
+    former, budget, detour = state.fork(), machine.budget, machine.detour
+    limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
+    machine.entrance, machine.own_limit = node, machine.limit
+    results: list[tuple[State, Value]] = []
+    with machine.within(budget - 2 * INSTALLED_CALL, "calls into packages"):
+        results = run_body(machine, state, function, args, node, consumer)
+    machine.entrance, machine.foreign_limit = None, limit
+    budget -= machine.detour - detour
+    machine.installed_left -= budget - machine.budget
+    machine.budget = budget
+    return results or _unfollowed(machine, former, function, args, node, "calls into packages")
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:
