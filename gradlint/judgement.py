@@ -49,7 +49,7 @@ class Atlas:
 
     def __init__(self, module: cst.Module, units: Sequence[Unit] = (), entrances: Entrances | None = None) -> None:
         self.home = Places(module)
-        self._units = units
+        self._units = sorted(units, key=lambda unit: unit.installed)
         self._entrances = entrances or {}
         self.installed = frozenset(unit.file for unit in units if unit.installed)
 

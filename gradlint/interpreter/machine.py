@@ -41,12 +41,12 @@ OTHER_FILES = 0.3
 them; while such code runs, `Machine.foreign_limit` is the budget at which no more of its calls are followed."""
 
 
-INSTALLED = 0.5
+INSTALLED = 0.1
 """The steps for code of installed packages, as a share of those for the file. `Machine.installed_left` is what is left
 of them. While such code runs, `Machine.entrance` is the call that led there, `Machine.own_limit` the limit outside, and
 `Machine.entrances` collects for each function of it the calls from outside that led to it."""
 
-INSTALLED_CALL = 1_500
+INSTALLED_CALL = 400
 """The steps of one call of it. Calls in it are not followed beyond; in twice that time it is given up."""
 
 

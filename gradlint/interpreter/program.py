@@ -22,8 +22,8 @@ from gradlint.source.files import Files, Unit
 UNITS = 48
 """How many other files one file may look into."""
 
-STATEMENTS = 400
-"""How many statements of installed files one file may look into."""
+INSTALLED_TEXT = 40_000
+"""How many characters of installed files one file may look into."""
 
 CHAIN = 10
 """How long a chain of files may be in which the top level of each looks into the next."""
@@ -40,7 +40,8 @@ class Loaded(NamedTuple):
 class Loading:
     """The files that one checked file looks into, and those whose top level is being run just now, by `run`.
 
-    `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
+    `provisional` holds what depends on the way it was reached: files of a circle, those that look into these, and those
+    for which there was no room to look further.
     """
 
     def __init__(self, other_files: Files, run: Callable[[Unit, Loading], Loaded]) -> None:
@@ -51,6 +52,7 @@ class Loading:
         self.on_the_way: list[bool] = []
         self.provisional: dict[str, Loaded] = {}
         self.seen: dict[str, Unit] = {}
+        self._room = INSTALLED_TEXT
 
     def units(self) -> tuple[Unit, ...]:
         """Return the files that were looked into."""
@@ -67,6 +69,11 @@ class Loading:
             needs.add(path)
         if unit is None:
             return None
+        if unit.installed and path not in self.seen:
+            self._room -= len(unit.text)
+            if self._room < 0:
+                self.on_the_way = [True] * len(self.running)
+                return None
         self.seen[path] = unit
         if path in self.provisional:
             self.on_the_way = [True] * len(self.running)
@@ -134,6 +141,7 @@ class Program:
         self.frame = 1
         self.loading = loading
         self.admitted: dict[str, Loaded | None] = {}
+        self._units = 0
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
 
@@ -180,8 +188,8 @@ class Program:
 
     @property
     def environment(self) -> Environment | None:
-        """What is installed, if it may be looked into."""
-        return None if self.loading is None else self.loading.other_files.environment
+        """What is installed, if it may be looked into: for the sake of a file that backpropagates."""
+        return self.loading.other_files.environment if self.loading is not None and self.may_backpropagate else None
 
     def is_installed(self, path: str) -> bool:
         """Return whether a path is that of a statement of an installed file."""
@@ -204,9 +212,8 @@ class Program:
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
         """Return what another file leaves, asked for once; None where it is not known."""
         if self.loading is not None and path not in self.admitted:
-            installed = self.is_installed(path)
-            room = STATEMENTS if installed else UNITS
-            if sum(self.is_installed(one) is installed for one in self.admitted) < room:
+            if self.is_installed(path) or self._units < UNITS:
+                self._units += not self.is_installed(path)
                 self.admitted[path] = self.loading.load(path)
             else:
                 give_ups["imports not followed"] += 1

@@ -23,7 +23,7 @@ from gradlint.source.read import decode, read_bytes, split_lines
 LARGEST = 2_000_000
 """A longer file, in bytes, is not read."""
 
-LONGEST = 60_000
+LONGEST = 20_000
 """A statement with more characters is not parsed."""
 
 HOPS = 8
