@@ -55,9 +55,11 @@ class Atlas:
 
     def entrance(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The only call from outside that led to a node of an installed file; None if there are several."""
-        function = self.sheet(node)[1].function_around(node)
-        calls = self._entrances.get(function, ()) if function is not None else ()
-        return next(iter(calls)) if len(calls) == 1 else None
+        places = self.sheet(node)[1]
+        function = places.function_around(node)
+        inside = [one for one in self._entrances if (one is function if function else one in places)]
+        calls = {call for one in inside for call in self._entrances[one]}
+        return calls.pop() if len(calls) == 1 else None
 
     def sheet(self, node: cst.CSTNode) -> tuple[str | None, Places]:
         """The path of another file, or None for the one that is checked, and the places of its nodes."""
@@ -110,7 +112,8 @@ def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:
     rule, report, event = verdict
     related = [node for node, _ in report.related if node and atlas.sheet(node)[0] not in atlas.installed]
     node = atlas.entrance(report.node) or next(iter(related), None)
-    if node is None or event.installed or (report.effect or rule.effect) != "raises":
+    concerns = event.concerns_callers or (report.effect or rule.effect) == "raises"
+    if node is None or event.installed or not concerns:
         return None
     others = ((report.node, "it happens here"), *(one for one in report.related if one[0] is not node))
     message = f"in an installed package: {report.message}"

@@ -21,13 +21,15 @@ class Event(Frozen):
 
     `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
     method may have left for the next, that brings the event about. `installed`: it happened while code of an installed
-    package ran.
+    package ran. `concerns_callers`: at a place in such a package it still concerns the code that calls it, though
+    nothing raises.
     """
 
     node: cst.CSTNode
     assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
     installed: bool = field(default=False, kw_only=True, compare=False)
     warned: ClassVar[bool] = False
+    concerns_callers: ClassVar[bool] = False
     carried: ClassVar[Literal["graph", "gradients"] | None] = None
 
     def in_uncalled(self, *, method: bool) -> Event | None:

@@ -13,6 +13,7 @@ class TrainModeMissing(Fault):
     """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
 
 
 class StateDictAlias(Fault):
@@ -38,6 +39,7 @@ class ZeroGradMisplaced(Fault):
     """Gradients that `backward` has filled are cleared before `step` could use them."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
     step: cst.CSTNode
 
 

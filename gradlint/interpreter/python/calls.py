@@ -14,9 +14,9 @@ from gradlint.domain.value import Args, External, Function, Instance, Mapping, R
 from gradlint.interpreter.escape import invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
+from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.tensor import unknown_tensor
 from gradlint.source.core import Param, Return

@@ -66,10 +66,10 @@ class Environment:
         self.problems: dict[str, str] = {}
 
     def reads(self, dotted: str) -> bool:
-        """Return whether a name is one of an installed package that speaks of torch, and is not torch itself."""
+        """Return whether a name is one of an installed package that may use torch, and is not torch itself."""
         package = dotted.partition(".")[0]
         if package not in self._packages:
-            self._packages[package] = package not in UNREAD and self._speaks_of_torch(package)
+            self._packages[package] = package not in UNREAD and self._may_use_torch(package)
         return self._packages[package]
 
     def find(self, dotted: str) -> Place | None:
@@ -105,12 +105,12 @@ class Environment:
         """Write what was learnt to the cache."""
         self._cache.save()
 
-    def _speaks_of_torch(self, package: str) -> bool:
+    def _may_use_torch(self, package: str) -> bool:
         file = self._file(package)
         if file is None:
             return False
-        text = self._text(file)
-        return self._owner(package).requires_torch or (isinstance(text, str) and "torch" in text)
+        text, owner = self._text(file), self._owner(package)
+        return owner.requires_torch or not owner.metadata or (isinstance(text, str) and "torch" in text)
 
     def _owner(self, package: str) -> Distribution:
         file = self._file(package) or ""
