@@ -34,6 +34,8 @@ def index_of(text: str) -> Index | Unread:
 
     What a function declares as `global` is left out: its value is that of another moment.
     """
+    if "\0" in text:
+        return Unread("it contains a NUL byte")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -42,8 +44,8 @@ def index_of(text: str) -> Index | Unread:
         row = error.lineno or 1
         old = find_python2(text, row)
         return Unread(f"line {row if old is None else old[1]}: {'this is Python 2' if old is not None else error.msg}")
-    except (ValueError, RecursionError, MemoryError) as error:
-        return Unread(f"Python cannot parse it: {error}")
+    except (ValueError, RecursionError, MemoryError):
+        return Unread("Python cannot parse it")
     names: dict[str, list[list[int]]] = {}
     stars: list[str] = []
     for statement in tree.body:
