@@ -60,8 +60,8 @@ def lint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lint:
     return run
 
 
-BOTH = (1, [FROM_PACKAGE, OWN], [])
-WITHOUT = (1, [OWN], [])
+BOTH: tuple[int, list[str], list[str]] = (1, [FROM_PACKAGE, OWN], [])
+WITHOUT: tuple[int, list[str], list[str]] = (1, [OWN], [])
 
 
 def test_it_is_named_on_the_command_line(lint: Lint, tmp_path: Path) -> None:
