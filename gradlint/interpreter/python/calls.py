@@ -121,6 +121,7 @@ def _run_installed(
     if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
         return _unfollowed(machine, state, function, args, node, "calls into packages")
     former, budget, detour = state.fork(), machine.budget, machine.detour
+    former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
     limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
     machine.entrance, machine.own_limit = node, machine.limit
     results: list[tuple[State, Value]] = []

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 from gradlint.source.environment.cache import Cache
@@ -26,8 +27,8 @@ LARGEST = 2_000_000
 LONGEST = 20_000
 """A statement with more characters is not parsed."""
 
-HOPS = 8
-"""How many star imports are followed from one file to the next."""
+STARS = 20
+"""How many files are searched for one name because others import all names of them."""
 
 UNREAD = frozenset({"torch", "functorch", "gradlint"}) | sys.stdlib_module_names
 """What gradlint knows itself, or what Python brings."""
@@ -75,7 +76,7 @@ class Environment:
     def find(self, dotted: str) -> Place | None:
         """Return the statement that binds a dotted name; None for a module, and for what is not found."""
         if dotted not in self._places:
-            self._places[dotted] = self._find(dotted, HOPS)
+            self._places[dotted] = self._find(dotted, set())
         return self._places[dotted]
 
     def module(self, path: str) -> str | None:
@@ -98,7 +99,7 @@ class Environment:
         for begin, end in statement.rows:
             parts += [""] * (begin - row) + lines[begin - 1 : end]
             row = end + 1
-        found = "\n".join(parts) + "\n"
+        found = dedent("\n".join(parts) + "\n")
         return None if len(found) > LONGEST else (statement.file, found, first - 1)
 
     def save(self) -> None:
@@ -117,20 +118,20 @@ class Environment:
         folder = os.path.dirname(file)
         return distribution_of(os.path.dirname(folder) if os.path.basename(file) == INIT else folder, package)
 
-    def _find(self, dotted: str, hops: int) -> Place | None:
+    def _find(self, dotted: str, searched: set[str]) -> Place | None:
         module, _, rest = dotted.partition(".")
         while rest:
             name, _, further = rest.partition(".")
             below = f"{module}.{name}"
             is_module = self._file(below) is not None
             if not (further and is_module):
-                found = self._bound(module, name, hops)
+                found = self._bound(module, name, searched)
                 if found is not None or not is_module:
                     return None if further else found
             module, rest = below, further
         return None
 
-    def _bound(self, module: str, name: str, hops: int) -> Place | None:
+    def _bound(self, module: str, name: str, searched: set[str]) -> Place | None:
         file = self._file(module)
         if file is None:
             return None
@@ -140,10 +141,13 @@ class Environment:
             path = f"{file}:" + ",".join(f"{first}-{last}" for first, last in rows)
             self._statements[path] = Statement(module, file, tuple((first, last) for first, last in rows))
             return Place(path, name)
-        for star in reversed(index.stars) if hops else ():
+        for star in reversed(index.stars):
             dotted = star.lstrip(".")
             source = _absolute(module, file, dotted, len(star) - len(dotted))
-            found = self._find(f"{source}.{name}", hops - 1) if self.reads(source) else None
+            if source in searched or len(searched) >= STARS or not self.reads(source):
+                continue
+            searched.add(source)
+            found = self._find(f"{source}.{name}", searched)
             if found is not None:
                 return found
         return None

@@ -49,16 +49,19 @@ def index_of(text: str) -> Index | Unread:
     names: dict[str, list[list[int]]] = {}
     stars: list[str] = []
     for statement in tree.body:
-        decorators = getattr(statement, "decorator_list", ())
-        rows = [min(one.lineno for one in (statement, *decorators)), statement.end_lineno or statement.lineno]
-        for name in dict.fromkeys(_bound_by(statement)):
-            if type(statement) in _CERTAIN:
-                names[name] = [rows]
+        binders: dict[str, list[ast.stmt]] = {}
+        for name, binder in _binders(statement, statement):
+            binders.setdefault(name, []).append(binder)
+        for name, by in binders.items():
+            if all(isinstance(one, _IMPORTS) for one in by):
+                names[name] = [_rows(by[0])]  # Of several ways to import something the first is the usual one.
+            elif type(statement) in _CERTAIN:
+                names[name] = [_rows(statement)]
             else:
-                names.setdefault(name, []).append(rows)
+                names.setdefault(name, []).append(_rows(statement))
         for name in dict.fromkeys(_changed_by(statement)):
             if name in names:
-                names[name].append(rows)
+                names[name].append(_rows(statement))
         stars += _stars(statement)
     for found in _GLOBAL.findall(text):
         for name in re.findall(r"\w+", found):
@@ -66,29 +69,32 @@ def index_of(text: str) -> Index | Unread:
     return Index({name: _merged(rows) for name, rows in names.items()}, stars)
 
 
-_CERTAIN = frozenset(
-    {*(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef), *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)}
-)
+_IMPORTS = (ast.Import, ast.ImportFrom)
+_CERTAIN = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign})
 """Statements after which what has bound a name before does not matter."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def _bound_by(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement binds in its own scope."""
+def _rows(statement: ast.stmt) -> list[int]:
+    """Return the first and the last row of a statement."""
+    decorators: Iterable[ast.expr] = getattr(statement, "decorator_list", ())
+    return [min((statement.lineno, *(one.lineno for one in decorators))), statement.end_lineno or statement.lineno]
+
+
+def _binders(node: ast.AST, inside: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the names that a part of a statement binds in its scope, each with the innermost statement that does."""
     if isinstance(node, _SCOPES):
-        yield node.name
-        return
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield node.name, node
+    elif isinstance(node, _IMPORTS):
         for alias in node.names:
             if alias.name != "*":
-                yield alias.asname or alias.name.partition(".")[0]
-        return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    if isinstance(node, (ast.stmt, ast.Tuple, ast.List, ast.Starred, ast.ExceptHandler, ast.withitem)):
+                yield alias.asname or alias.name.partition(".")[0], node
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, inside
+    elif isinstance(node, (ast.stmt, ast.Tuple, ast.List, ast.Starred, ast.ExceptHandler, ast.withitem)):
         for child in ast.iter_child_nodes(node):
-            yield from _bound_by(child)
+            yield from _binders(child, node if isinstance(node, ast.stmt) else inside)
 
 
 def _changed_by(statement: ast.stmt) -> Iterator[str]:
