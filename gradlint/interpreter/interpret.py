@@ -27,7 +27,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.dispatch import call_in_place
-from gradlint.interpreter.escape import escape
+from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
 from gradlint.interpreter.program import BUILTINS, Loaded, Loading, Program
@@ -99,6 +99,11 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
     state.leave(program.frame)
     frame = state.frames[program.frame]
+    for value in frame.names.values() if unit.installed else ():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, (Sequence, Mapping)):
+            state.put(value.id, record._replace(open=True))  # Other code of the package may add to it.
+        invalidate_attributes(state, value)
     names: Names = {name: value for name, value in frame.names.items() if isinstance(name, str)}
     return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)
 

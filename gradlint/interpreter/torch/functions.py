@@ -242,6 +242,13 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
+_OF_COMPILERS = (
+    *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
+    *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
+)
+"""What is false where Python runs a program on plain tensors."""
+
+
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
@@ -264,6 +271,7 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), _set_grad_enabled),
     "torch.is_grad_enabled": lambda machine, state, *_: Unknown("bool") if state.grad is None else state.grad,
     "torch.is_tensor": _is_tensor,
+    **dict.fromkeys(_OF_COMPILERS, lambda *_: False),
     **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
     **{
         f"torch.autograd.{name}": lambda *_: Context("other")
