@@ -79,11 +79,16 @@ def imported(machine: Machine, state: State, name: Imported, searched: Searched 
 
 
 def _installed(machine: Machine, state: State, path: str) -> Value:
-    """Return the value of a name of a library: what its source says, where gradlint has no model of it."""
+    """Return the value of a name of a library: what its source says, where gradlint has no model of it.
+
+    A value that is not known stays the library's for the project: of a flag such as `_VISION_AVAILABLE`, it is true.
+    """
     program = machine.program
     place = program.environment.find(path) if program.environment is not None and not is_modelled(path) else None
     frame = admit(machine, state, place.path) if place is not None else None
-    return program.external(path) if place is None or frame is None else frame.names.get(place.name, External(path))
+    value = MISSING if place is None or frame is None else frame.names.get(place.name, MISSING)
+    inside = program.is_installed(program.module_of(state))
+    return program.external(path) if value is MISSING or (isinstance(value, Unknown) and not inside) else value
 
 
 def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
