@@ -19,7 +19,7 @@ from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
-from gradlint.judgement import finding_about, findings_of, grounded, judge
+from gradlint.judgement import Entrances, finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
@@ -31,6 +31,7 @@ from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.files import Files, Unit
 from gradlint.source.modes import called_off
+from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
@@ -48,6 +49,10 @@ class Interpreted(Protocol):
     @property
     def units(self) -> Sequence[Unit]:
         """The other files that were read; events may be about nodes of these."""
+
+    @property
+    def entrances(self) -> Entrances:
+        """The calls that led to each function of an installed package."""
 
     @property
     def give_ups(self) -> Mapping[str, int]:
@@ -92,7 +97,7 @@ def check_paths(
         for done, found in enumerate(files, start=1):
             checked.append(checking.check_file(found))
             report(done, len(files))
-        return Outcome(checking.gather(files, checked))
+        return Outcome(checking.gather(files, checked), checking.end())
 
     with no_collection():
         return with_deep_stack(run)
@@ -107,9 +112,9 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
-    check = (checker or Checker()).check_content
+    checking = checker or Checker()
     with no_collection():
-        return with_deep_stack(lambda: Outcome((check(content, filename, config),)))
+        return with_deep_stack(lambda: Outcome((checking.check_content(content, filename, config),), checking.end()))
 
 
 class Checker:
@@ -127,7 +132,7 @@ class Checker:
         self._wanted = wanted
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
-        self._files = Files()
+        self._projects = Projects()
 
     def check_file(self, found: Found) -> Checked:
         """One file of the disk; without the word torch in it, it is looked at only if it was named."""
@@ -166,12 +171,13 @@ class Checker:
         `also` is what the check of other files has found in this one.
         """
         path = os.path.abspath(filename) if os.path.isfile(filename) else ""
-        unit = self._files.own(path, text)
+        files = self._projects.files(config)
+        unit = files.own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
-        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, self._files)
+        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self._rules_for(config, filename)
         found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
         if any(finding.assumptions for finding in (*found, *elsewhere)):
@@ -195,10 +201,14 @@ class Checker:
         """The findings in this file, and those in others, whose configuration is not known here."""
         said = judge(seen.events, self._rules if seen.units else rules)
         missing = judge(seen.absences, rules)
-        found = findings_of(said, missing, module, filename, seen.units) if said or missing else ()
+        found = findings_of(said, missing, module, filename, seen.units, seen.entrances) if said or missing else ()
         codes = {rule.code for rule in rules}
         here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
         return here, tuple(finding for finding in found if finding.filename != filename)
+
+    def end(self) -> tuple[str, ...]:
+        """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
+        return self._projects.end()
 
     def gather(self, files: Sequence[Found], checked: Sequence[Checked]) -> tuple[Checked, ...]:
         """Hand each finding to the file in which it stands, if that is checked too; one that was mended is settled."""

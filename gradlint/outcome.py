@@ -68,9 +68,10 @@ class Checked(Frozen):
 
 
 class Outcome(Frozen):
-    """What became of all files."""
+    """What became of all files; the `warnings` are of what had to be done without."""
 
     files: tuple[Checked, ...]
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -73,7 +73,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))
         return [state]
     region = machine.open(state)
-    outcomes = invoke(machine, state, *target, instr.node)
+    outcomes = _invoke(machine, state, target, instr.node)
     for outcome, value in outcomes:
         outcome.set(instr.dest, _understood(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
@@ -159,12 +159,25 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
     target = as_function(machine, state, func, args)
     if target is None:
         return call_value(machine, state, func, args, node)
-    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
+    return settle(machine, state, lambda: _invoke(machine, state, target, node), target[1].positional[:1])
+
+
+def _invoke(
+    machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
+) -> list[tuple[State, Value]]:
+    """Call a function: what is not known of the result of an installed one, its use may say."""
+    outcomes = invoke(machine, state, *target, node)
+    if not machine.program.is_installed(target[0].module):
+        return outcomes
+    return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """func(args): what is not known of the result, its use may say."""
-    value = _call_value(machine, state, func, args, node)
+    return _by_use(machine, state, _call_value(machine, state, func, args, node), args, node)
+
+
+def _by_use(machine: Machine, state: State, value: Value, args: Args, node: cst.CSTNode) -> Value:
     is_unknown = type(value) is Unknown and value.kind is None
     return made_by_use(machine, state, value, args, node) if is_unknown else value
 

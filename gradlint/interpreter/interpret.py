@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -12,9 +12,22 @@ from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Ret
 from gradlint.domain.event import Event
 from gradlint.domain.graph import Node
 from gradlint.domain.state import Frame, Names, State, fresh_address
-from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Class,
+    Function,
+    Imported,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.dispatch import call_in_place
-from gradlint.interpreter.escape import escape
+from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
 from gradlint.interpreter.program import BUILTINS, Loaded, Loading, Program
@@ -59,6 +72,9 @@ class Interpreter(Machine):
     def unbound(self, state: State, name: str, number: int) -> Value:
         """Look among star imports, builtins, and what a fragment supposes."""
         program, frame = self.program, state.frames[number]
+        module = None if program.environment is None else program.environment.module(frame.file or "")
+        if module is not None and program.is_bound(f"{module}.{name}"):
+            return self.imported(state, Imported("", f"{module}.{name}"))
         if frame.stars:
             found = from_stars(self, state, frame, name)
             if found is not None:
@@ -84,6 +100,11 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
     state.leave(program.frame)
     frame = state.frames[program.frame]
+    for value in frame.names.values() if unit.installed else ():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, (Sequence, Mapping)):
+            state.put(value.id, record._replace(open=True))  # Other code of the package may add to it.
+        invalidate_attributes(state, value)
     names: Names = {name: value for name, value in frame.names.items() if isinstance(name, str)}
     return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)
 
@@ -105,13 +126,15 @@ class Interpretation:
     """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known.
 
     `absences` is what did not happen, judged over all paths of this file; another file may do it all the same.
-    `units` are the other files whose code was run: nodes of events may stand there.
+    `units` are the other files whose code was run: nodes of events may stand there. `entrances` are the calls that led
+    to each function of an installed package.
     """
 
     events: tuple[Event, ...]
     give_ups: Counter[str]
     absences: tuple[Event, ...] = ()
     units: tuple[Unit, ...] = ()
+    entrances: dict[cst.CSTNode, set[cst.CSTNode]] = field(default_factory=dict)
 
 
 def interpret(
@@ -143,7 +166,7 @@ def interpret(
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
     units = () if loading is None else loading.units()
-    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
+    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units, machine.entrances)
 
 
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:

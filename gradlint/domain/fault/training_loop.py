@@ -14,6 +14,7 @@ class TrainModeMissing(Fault):
     """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
 
 
 class EvalModeMissing(Fault):
@@ -45,6 +46,7 @@ class ZeroGradMisplaced(Fault):
     """Gradients that `backward` has filled are cleared before `step` could use them."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
     step: cst.CSTNode
 
 

@@ -43,7 +43,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
             return known
         if obj.path.startswith("torch"):
             machine.announce(state, AttributeRead(node, obj, name))
-        return machine.program.external(f"{obj.path}.{name}")
+        found = machine.program.library(f"{obj.path}.{name}")
+        return found if isinstance(found, External) else machine.imported(state, found)
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
     if isinstance(obj, values.File):

@@ -11,9 +11,10 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
-from gradlint.interpreter.escape import escape, invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
-from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
+from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
+from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -37,11 +38,18 @@ def run_body(
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
+    if machine.program.is_installed(function.module) is (machine.entrance is None):
+        if machine.entrance is None:
+            return _run_installed(machine, state, function, args, node, consumer)
+        with machine.in_own_file():
+            return run_body(machine, state, function, args, node, consumer)
     if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
+    if machine.entrance is not None:
+        machine.entrances.setdefault(code.node, set()).add(machine.entrance)
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
@@ -87,6 +95,50 @@ def _run_other_file(
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
+
+
+def _may_matter(machine: Machine, state: State, function: Function, args: Args) -> bool:
+    """Return whether a call into an installed package is given tensors, modules or optimizers, or may make them."""
+    if function.owner is None or not args.positional:
+        return True
+    receiver = args.positional[0]
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    torch = isinstance(record, Instance) and (library_base(state, record.cls) or "").startswith(_TORCH)
+    return torch or bool(origins(state, args.values()))
+
+
+_TORCH = ("torch.nn.", "torch.optim.", "torch.autograd.")
+
+
+def _run_installed(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
+) -> list[tuple[State, Value]]:
+    """Run a call into an installed package, by steps of its own.
+
+    What is not followed to one end counts as unknown, be it that all ways in it seem to raise, or that several do not
+    agree: much in libraries is decided by what stands nowhere in their source.
+    """
+    if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
+        return _unfollowed(machine, state, function, args, node, "calls into packages")
+    former, budget, detour = state.fork(), machine.budget, machine.detour
+    former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
+    limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
+    machine.entrance, machine.own_limit = node, machine.limit
+    results: list[tuple[State, Value]] = []
+    region = machine.open(state)
+    with machine.within(budget - 2 * INSTALLED_CALL, "calls into packages"):
+        results = run_body(machine, state, function, args, node, consumer)
+    machine.entrance, machine.foreign_limit = None, limit
+    budget -= machine.detour - detour
+    machine.installed_left -= budget - machine.budget
+    machine.budget = budget
+    for end, value in results:
+        end.set(RESULT, value)
+    ends = machine.join([end for end, _ in results], (RESULT,))
+    machine.close(ends, region)
+    if consumer is None and len(ends) != 1:
+        return _unfollowed(machine, former, function, args, node, "calls into packages")
+    return [(end, end.locals[RESULT]) for end in ends]
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:

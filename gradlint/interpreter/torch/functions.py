@@ -258,6 +258,13 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
+_OF_COMPILERS = (
+    *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
+    *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
+)
+"""What is false where Python runs a program on plain tensors."""
+
+
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
@@ -281,7 +288,7 @@ SPECIAL: dict[str, Native] = {
     "torch.is_grad_enabled": lambda machine, state, *_: Unknown("bool") if state.grad is None else state.grad,
     "torch.is_tensor": _is_tensor,
     **{f"torch.{name}": _ask(name) for name in ("is_floating_point", "is_complex")},
-    **dict.fromkeys(("torch.jit.is_scripting", "torch.jit.is_tracing"), lambda *_: False),
+    **dict.fromkeys(_OF_COMPILERS, lambda *_: False),
     **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
     **{
         f"torch.autograd.{name}": lambda *_: Context("other")
