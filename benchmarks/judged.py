@@ -64,8 +64,9 @@ def unjudged() -> Iterator[str]:
     """Yield the errors and warnings in the pinned packages that the table does not have."""
     known = {(row.source, row.path, row.line, row.code) for row in rows()}
     for package in extracted():
-        for finding in check_paths([package.folder], Config()).findings:
-            path = Path(finding.filename).relative_to(package.folder).as_posix()
+        config = Config(root=package.folder, respect_gitignore=False)
+        for finding in check_paths([package.folder], config).findings:
+            path = Path(finding.filename).absolute().relative_to(package.folder).as_posix()
             line = finding.span.start.row
             if finding.severity != "info" and (package.key, path, line, finding.code) not in known:
                 yield f"{package.key} {path}:{line}: {finding.code} {finding.message}"

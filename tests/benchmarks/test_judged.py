@@ -22,8 +22,11 @@ def test_each_row_is_whole() -> None:
 
 
 def test_rules_that_report_errors_are_right() -> None:
-    """An error of which one in ten is not right is none: mend the rule, or make it a warning."""
-    errors = {rule.code for rule in all_rules() if rule.severity == "error"}
+    """An error of which one in ten is not right is none: mend the rule, or make it a warning.
+
+    That a file cannot be read is no judgement.
+    """
+    errors = {rule.code for rule in all_rules() if rule.severity == "error" and rule.effect != "invalid"}
     weak = {
         code: figure
         for code, figure in figures().items()
