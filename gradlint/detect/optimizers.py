@@ -162,6 +162,17 @@ class MembershipDetector(Detector[Membership]):
             if record.leaf is False and record.retains is False:
                 self.facts.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
 
+    def on_requires_grad_set(self, state: State, it: announcement.RequiresGradSet) -> None:
+        """Suspect a parameter that was frozen when an optimizer was made, and is not any more."""
+        leaf = state.heap.get(it.tensor.id)
+        later = [one for one in self.facts.sources if one > it.tensor.id]
+        if not later or it.wanted is not True or not isinstance(leaf, Tensor) or leaf.grad is not False:
+            return
+        made = state.heap.get(later[-1])
+        if leaf.parameter and isinstance(made, Instance):
+            fault = faults.ParameterUnfrozen(it.node, leaf.node.syntax, made.syntax)
+            self.add({it.tensor.id}, fault, used=True)
+
     # What becomes of parameters.
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:

@@ -72,6 +72,14 @@ optimizer.step()
                 ),
                 severity="error",
             )
+        if isinstance(event, fault.ParameterUnfrozen):
+            return Report(
+                event.node,
+                "this parameter gets gradients from here on, and no optimizer holds it: it is never trained",
+                hint="call `add_param_group`, or create the optimizer again",
+                related=((event.optimizer, "the parameter was frozen when this optimizer was created"),),
+                severity="error",
+            )
         if isinstance(event, fault.IteratorUsedUp):
             return Report(
                 event.node,
