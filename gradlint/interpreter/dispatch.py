@@ -42,7 +42,7 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
-from gradlint.interpreter.torch.parameters import enter_module, is_module
+from gradlint.interpreter.torch.parameters import enter_module, is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world import guesses
@@ -199,7 +199,8 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
     if isinstance(func, Ref):
         record = state[func]
         if isinstance(record, values.Class):
-            return instantiate(machine, state, func, args, node)
+            made = instantiate(machine, state, func, args, node)
+            return _by_use_if_open(machine, state, record, made, args, node)
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
     if isinstance(func, Unknown):
@@ -207,6 +208,17 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
     if isinstance(func, bool):
         _flag_called(machine, args, node)
     return unknown_call(machine, state, args.values(), node)
+
+
+def _by_use_if_open(
+    machine: Machine, state: State, cls: values.Class, made: Value, args: Args, node: cst.CSTNode
+) -> Value:
+    """Return what was made by a class of a package; where it is not all known, rather what its use says."""
+    if not machine.program.is_installed(cls.module) or not isinstance(made, Ref):
+        return made
+    is_open = parameters_of(state, made)[1] if is_module(state, made) else state.at(made, Instance).open
+    shown = made_by_use(machine, state, Unknown(syntax=node), args, node) if is_open else made
+    return shown if isinstance(shown, Ref) else made
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:

@@ -7,7 +7,6 @@ import libcst as cst
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
-from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python import classes
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -28,10 +27,7 @@ def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.
         ref = state.new(Instance(cls, {}, {}, base is not None, node))
     init = find_in_class(state, cls, "__init__")
     if isinstance(init, Function):
-        was_open = state.at(ref, Instance).open
         machine.call(state, init, Args((ref, *args.positional), args.keywords, args.open), node)
-        if machine.program.is_installed(state.at(cls, Class).module) and state.at(ref, Instance).open > was_open:
-            return unknown_call(machine, state, args.values(), node)  # The constructor of a package is not followed.
     elif is_function_class(state, cls) and args.positional:
         machine.emit(FunctionWithoutApply(node, "made"))
     else:

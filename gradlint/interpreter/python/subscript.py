@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import VALUES, Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order

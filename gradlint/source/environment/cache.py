@@ -14,7 +14,7 @@ from pathlib import Path
 from gradlint.source.environment.index import Index
 
 FOLDER = ".gradlint_cache"
-FORMAT = 1
+FORMAT = 2
 """To be raised when an index of the same text is another one than before."""
 
 
