@@ -155,6 +155,8 @@ def _verdict(
         return one.fault
     if one.fault.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
         return None  # A copy is trained first, and what it comes to is brought back by hand.
+    if key not in gradients.bare and reached.any_of(key[0]):
+        return None  # Its optimizer never steps: a copy of what is trained, such as a target network.
     if optimizers and closed:
         return replace(one.fault, idle=_idle(gradients, optimizers, reached))
     if not gradients.optimized and one.dropped and one.fault.kind == "no_grad":
