@@ -50,7 +50,10 @@ def rows() -> tuple[Judged, ...]:
     """Return the rows of the table."""
     with TABLE.open(encoding="utf-8", newline="") as file:
         read = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        return tuple(Judged(**{**row, "line": int(row["line"])}) for row in read)
+        return tuple(
+            Judged(row["source"], row["path"], int(row["line"]), row["code"], row["verdict"], row["reason"])
+            for row in read
+        )
 
 
 def figures() -> dict[str, Figure]:

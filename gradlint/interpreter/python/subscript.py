@@ -50,7 +50,8 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     if isinstance(obj, Unknown):
         if _is_number(machine, state, obj, index, node):
             return Unknown("number", obj.origin, None, node)
-        if is_key(index) and (kept := state.facts.get(("at", obj, index))) is not None:
+        kept = state.facts.get(("at", obj, index)) if is_key(index) else None
+        if isinstance(kept, (Ref, Unknown)):
             return kept
         if obj.origin is not None:
             return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
