@@ -107,9 +107,13 @@ class CustomFunctionDetector(Detector[None]):
         return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
 
 
+_SEEN = frozenset({"zero_", "fill_", "index assignment"})
+"""Writes after which it is known what a tensor was computed from."""
+
+
 def _is_filled(state: State, ref: Ref) -> bool:
     """Return whether a tensor has been written, perhaps through a view of it, with other than a constant."""
-    return any(canonical(write.op) not in ("zero_", "fill_") for write in state.writes(tensor_at(state, ref).counter))
+    return any(canonical(write.op) not in _SEEN for write in state.writes(tensor_at(state, ref).counter))
 
 
 def _is_miscounted(value: Value, fewest: int, most: int) -> bool:

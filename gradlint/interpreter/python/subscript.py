@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.state import State
-from gradlint.domain.value import VALUES, Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order
@@ -51,7 +51,7 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         if _is_number(machine, state, obj, index, node):
             return Unknown("number", obj.origin, None, node)
         kept = state.facts.get(("at", obj, index)) if is_key(index) else None
-        if isinstance(kept, VALUES):
+        if isinstance(kept, (Ref, Unknown)):
             return kept
         if obj.origin is not None:
             return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
