@@ -39,6 +39,12 @@ class ParameterUnfrozen(OptimizerMisses):
     optimizer: cst.CSTNode | None
 
 
+class LeafReplaced(OptimizerMisses):
+    """A new leaf, made at the node, is computed from one that an optimizer holds, made at `held`."""
+
+    held: cst.CSTNode | None
+
+
 class NetworkForgotten(OptimizerMisses):
     """A network, made at `made`, is given gradients at `backward`, and no optimizer holds it."""
 

@@ -78,7 +78,15 @@ optimizer.step()
                 "this parameter gets gradients from here on, and no optimizer holds it: it is never trained",
                 hint="call `add_param_group`, or create the optimizer again",
                 related=((event.optimizer, "the parameter was frozen when this optimizer was created"),),
-                severity="error",
+                severity="warning",
+            )
+        if isinstance(event, fault.LeafReplaced):
+            return Report(
+                event.node,
+                "this is a new tensor, and the optimizer holds the one it is computed from: it is never trained",
+                hint="write to the tensor that the optimizer holds, under `torch.no_grad()`: `clamp_`, `copy_`",
+                related=((event.held, "the optimizer holds this tensor"),),
+                severity="warning",
             )
         if isinstance(event, fault.IteratorUsedUp):
             return Report(
