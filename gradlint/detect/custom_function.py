@@ -11,7 +11,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
+from gradlint.facts.traits import FILLED, FILLS, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
@@ -107,7 +107,7 @@ class CustomFunctionDetector(Detector[None]):
         return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
 
 
-_SEEN = frozenset({"zero_", "fill_", "index assignment"})
+_SEEN = FILLS | {"index assignment"}
 """Writes after which it is known what a tensor was computed from."""
 
 

@@ -13,7 +13,7 @@ from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
 from gradlint.facts.names import TENSOR, names_of
-from gradlint.facts.traits import CONVERTS
+from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
@@ -119,9 +119,6 @@ class ResultDetector(Detector[set[object]]):
             self.report(ResultDiscarded(it.node, name, alike))
 
 
-_DROPOUTS = frozenset({"dropout", "dropout1d", "dropout2d", "dropout3d"})
-"""Functions that drop values unless they are told not to, and, in lower case, the modules that do so in training."""
-
 _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})
 """Attributes that people set to freeze a module; torch looks at none of them."""
 
@@ -147,7 +144,7 @@ class ModuleUseDetector(Detector[set[int]]):
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report F.dropout in a module's method: it drops in evaluation too, unless the mode is passed or tested."""
-        if it.name.removeprefix("torch.nn.functional.") not in _DROPOUTS or it.open:
+        if it.name.removeprefix("torch.nn.functional.") not in DROPS_BY_DEFAULT or it.open:
             return
         given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)
         if "training" not in given and given.get("p", 0.5) not in (0, 0.0):
@@ -159,7 +156,7 @@ class ModuleUseDetector(Detector[set[int]]):
         if not isinstance(record, Instance) or it.module.id < state.frame or record.module.training is not True:
             return
         path = record.cls.path if isinstance(record.cls, External) else ""
-        known = path.removeprefix("torch.nn.").lower() in _DROPOUTS and not record.open
+        known = path.removeprefix("torch.nn.").lower() in DROPS_BY_DEFAULT and not record.open
         if known and record.config.get("p", 0.5) not in (0, 0.0):
             self._judge_dropout(state, it.node, made=True)
 

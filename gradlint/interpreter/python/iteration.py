@@ -93,7 +93,7 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
-    if known:
+    if known and not isinstance(value, Unknown):
         return known[position] if position < len(known) else Unknown()
     if isinstance(value, Unknown) and value.origin is not None:
         made = value.origin
