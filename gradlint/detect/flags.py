@@ -12,8 +12,9 @@ from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
 from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.facts.aliases import canonical
 from gradlint.facts.names import TENSOR, names_of
-from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT
+from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT, RANDOM
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
@@ -100,14 +101,18 @@ class ResultDetector(Detector[set[object]]):
         """Report a tensor that an operation made, and that nobody takes.
 
         Some programs compute only to measure the time: what counts is a move, a view, and what torch can do in place.
-        At the top of a notebook, an expression shows what it computes.
+        At the top of a notebook, an expression shows what it computes. What draws numbers moves the generator on.
         """
         made = known_tensor(self.machine, state, it.value)
         record = None if made is None else tensor_at(state, made)
         if record is None or record.node.syntax is not it.node or not isinstance(it.node, cst.Call):
             return
         func = it.node.func
-        if not isinstance(func, cst.Attribute) or isinstance(func.value, cst.Call):
+        if (
+            not isinstance(func, cst.Attribute)
+            or isinstance(func.value, cst.Call)
+            or canonical(record.node.op) in RANDOM
+        ):
             return
         if any(write.syntax is it.node for write in state.writes(record.counter)):
             return

@@ -20,6 +20,7 @@ from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
+from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
 from gradlint.source.lower.syntax import parts
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
@@ -60,12 +61,19 @@ class SpellingDetector(Detector[None]):
         """
         if made.op in _UNSEEN or name in _OF_CONTAINERS:
             return
+        if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
+            return  # What a network gives may have other attributes, such as `logits`.
         instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
             if _is_from_torch(made):
                 self.report(RemovedName(node, name, instead))
         elif (real := names.meant(names.TENSOR, name)) is not None:
             self.report(MisspeltName(node, "tensor", name, real, names.is_same_word(name, real)))
+
+    def _is_called(self, node: cst.CSTNode) -> bool:
+        """Return whether an attribute is called at once: a method is meant."""
+        code = reachable([self.machine.program.nowhere], parts)
+        return any(isinstance(one, cst.Call) and one.func is node for one in code)
 
     def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
