@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages
+.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -79,6 +79,10 @@ golden: golden-packages
 
 golden-write: golden-packages
 	$(BIN)/python -m tests.golden --write $(GOLDEN)
+
+# Each error and warning in the pinned packages must have been read: benchmarks/judged.tsv.
+real: golden-packages
+	$(BIN)/python -m benchmarks.judged
 
 golden-packages: $(READY)
 	$(BIN)/python -m tests.golden.packages

@@ -19,7 +19,7 @@ from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
-from gradlint.judgement import finding_about, findings_of, grounded, judge
+from gradlint.judgement import Entrances, finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
@@ -30,6 +30,8 @@ from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import Discovery, Found
 from gradlint.source.files import Files, Unit
+from gradlint.source.modes import called_off
+from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
@@ -47,6 +49,10 @@ class Interpreted(Protocol):
     @property
     def units(self) -> Sequence[Unit]:
         """The other files that were read; events may be about nodes of these."""
+
+    @property
+    def entrances(self) -> Entrances:
+        """The calls that led to each function of an installed package."""
 
     @property
     def give_ups(self) -> Mapping[str, int]:
@@ -91,7 +97,7 @@ def check_paths(
         for done, found in enumerate(files, start=1):
             checked.append(checking.check_file(found))
             report(done, len(files))
-        return Outcome(checking.gather(files, checked))
+        return Outcome(checking.gather(files, checked), checking.end())
 
     with no_collection():
         return with_deep_stack(run)
@@ -106,9 +112,9 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
-    check = (checker or Checker()).check_content
+    checking = checker or Checker()
     with no_collection():
-        return with_deep_stack(lambda: Outcome((check(content, filename, config),)))
+        return with_deep_stack(lambda: Outcome((checking.check_content(content, filename, config),), checking.end()))
 
 
 class Checker:
@@ -126,7 +132,7 @@ class Checker:
         self._wanted = wanted
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
-        self._files = Files()
+        self._projects = Projects()
 
     def check_file(self, found: Found) -> Checked:
         """One file of the disk; without the word torch in it, it is looked at only if it was named."""
@@ -165,12 +171,13 @@ class Checker:
         `also` is what the check of other files has found in this one.
         """
         path = os.path.abspath(filename) if os.path.isfile(filename) else ""
-        unit = self._files.own(path, text)
+        files = self._projects.files(config)
+        unit = files.own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
-        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, self._files)
+        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self._rules_for(config, filename)
         found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
         if any(finding.assumptions for finding in (*found, *elsewhere)):
@@ -178,11 +185,14 @@ class Checker:
             found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
         if "\f" in text:
             found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
+        found = tuple(finding for finding in found if not _is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = not interpretation.give_ups.get(OUT_OF_STEPS)
         kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
         return Checked(
-            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups), elsewhere=elsewhere
+            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
+            elsewhere=elsewhere,
+            called_off=called_off(unit.module),
         )
 
     def _judged(
@@ -191,10 +201,14 @@ class Checker:
         """The findings in this file, and those in others, whose configuration is not known here."""
         said = judge(seen.events, self._rules if seen.units else rules)
         missing = judge(seen.absences, rules)
-        found = findings_of(said, missing, module, filename, seen.units) if said or missing else ()
+        found = findings_of(said, missing, module, filename, seen.units, seen.entrances) if said or missing else ()
         codes = {rule.code for rule in rules}
         here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
         return here, tuple(finding for finding in found if finding.filename != filename)
+
+    def end(self) -> tuple[str, ...]:
+        """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
+        return self._projects.end()
 
     def gather(self, files: Sequence[Found], checked: Sequence[Checked]) -> tuple[Checked, ...]:
         """Hand each finding to the file in which it stands, if that is checked too; one that was mended is settled."""
@@ -202,8 +216,9 @@ class Checker:
         for one in checked:
             for finding in one.elsewhere:
                 others.setdefault(finding.filename, []).append(finding)
+        off = frozenset[str]().union(*(one.called_off for one in checked))
         return tuple(
-            self._with(found, one, others.get(str(found.path), ())) if one.mended is None else one
+            _without(self._with(found, one, others.get(str(found.path), ())), off) if one.mended is None else one
             for found, one in zip(files, checked, strict=True)
         )
 
@@ -213,7 +228,8 @@ class Checker:
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
         new: list[Finding] = []
         for finding in own:  # Several files may have shown the same.
-            if not any(map(finding.repeats, (*checked.findings, *new))):
+            known = (one for one in checked.findings if not _is_settled(one, own))
+            if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
         content = read_bytes(found.path) if new and checked.crash is None else None
         text = decode(content) if isinstance(content, bytes) else None
@@ -235,3 +251,18 @@ class Checker:
         if not config.per_file_ignores:
             return chosen
         return tuple(rule for rule in chosen if not config.ignores(rule, filename))
+
+
+def _is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
+    """Return whether a finding leaves open who calls the function, and a caller in another file proves it."""
+    return bool(_uncalled(finding)) and any(map(finding.repeats, others))
+
+
+def _without(checked: Checked, off: frozenset[str]) -> Checked:
+    """Leave out what callers rule out: one that is in sight has switched grad mode off."""
+    kept = tuple(finding for finding in checked.findings if _uncalled(finding) not in off)
+    return checked if len(kept) == len(checked.findings) else replace(checked, findings=kept)
+
+
+def _uncalled(finding: Finding) -> object:
+    return (finding.evidence and finding.evidence.fact("uncalled")) or ""

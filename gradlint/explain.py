@@ -18,8 +18,8 @@ from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
-from gradlint.source.files import Files
 from gradlint.source.place import Places
+from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable
 
 
@@ -64,17 +64,21 @@ class Explanation(Frozen):
     reached: bool
 
 
-def explain(text: str, filename: str, row: int | None = None, column: int | None = None) -> Explanation | Unusable:
+def explain(
+    text: str, filename: str, row: int | None = None, column: int | None = None, config: Config | None = None
+) -> Explanation | Unusable:
     """Run a file, and say what is believed at a row, or at every row; `column` picks the expressions that begin there.
 
-    Rows and columns count from 1. Returns why the text is no program, where it is none.
+    Rows and columns count from 1. Returns why the text is no program, where it is none. Of a configuration only the
+    environment counts.
     """
+    used = Config() if config is None else Config(root=config.root, environment=config.environment)
     with no_collection():
-        return with_deep_stack(lambda: _explain(text, filename, row, column))
+        return with_deep_stack(lambda: _explain(text, filename, row, column, used))
 
 
-def _explain(text: str, filename: str, row: int | None, column: int | None) -> Explanation | Unusable:
-    path, files = os.path.abspath(filename) if os.path.isfile(filename) else "", Files()
+def _explain(text: str, filename: str, row: int | None, column: int | None, config: Config) -> Explanation | Unusable:
+    path, files = os.path.abspath(filename) if os.path.isfile(filename) else "", Projects().files(config)
     unit = files.own(path, text)
     if isinstance(unit, Unusable):
         return unit
@@ -85,7 +89,7 @@ def _explain(text: str, filename: str, row: int | None, column: int | None) -> E
     values = [one for one in _values(seen.seen, atlas, filename) if column is None or one.column == column]
     on_values = (each for one in seen.seen for each in one.assumed)
     taken = assumed(dict.fromkeys((*seen.assumed, *on_values)), atlas, None, filename)
-    found = check_content(text, filename, Config()).findings
+    found = check_content(text, filename, config).findings
     here = tuple(one for one in found if row is None or one.lines[0] <= row <= one.lines[1])
     counted = Counter((what, _row(node, places)) for what, node in seen.given_up)
     given_up = tuple(Note(f"{what} ({n} times)" if n > 1 else what, at) for (what, at), n in counted.items())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
@@ -40,12 +40,26 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[Verdict]:
     return said
 
 
+Entrances: TypeAlias = "Mapping[cst.CSTNode, Collection[cst.CSTNode]]"
+"""The calls from outside that led to each function of an installed package."""
+
+
 class Atlas:
     """The file that is checked and those its run led through: which of them a node stands in, and where there."""
 
-    def __init__(self, module: cst.Module, units: Sequence[Unit] = ()) -> None:
+    def __init__(self, module: cst.Module, units: Sequence[Unit] = (), entrances: Entrances | None = None) -> None:
         self.home = Places(module)
-        self._units = units
+        self._units = sorted(units, key=lambda unit: unit.installed)
+        self._entrances = entrances or {}
+        self.installed = frozenset(unit.file for unit in units if unit.installed)
+
+    def entrance(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """The only call from outside that led to a node of an installed file; None if there are several."""
+        places = self.sheet(node)[1]
+        function = places.function_around(node)
+        inside = [one for one in self._entrances if (one is function if function else one in places)]
+        calls = {call for one in inside for call in self._entrances[one]}
+        return calls.pop() if len(calls) == 1 else None
 
     def sheet(self, node: cst.CSTNode) -> tuple[str | None, Places]:
         """The path of another file, or None for the one that is checked, and the places of its nodes."""
@@ -53,30 +67,57 @@ class Atlas:
             return None, self.home
         for unit in self._units:
             if not isinstance(unit.ranges, Places):
-                unit.ranges = Places(unit.module)
+                unit.ranges = Places(unit.module, unit.rows)
             if node in unit.ranges:
-                return unit.path, unit.ranges
+                return unit.file, unit.ranges
         raise AssertionError(f"this {type(node).__name__} stands in none of the files that were read")
 
 
 def findings_of(
-    said: Iterable[Verdict], missing: Iterable[Verdict], module: cst.Module, filename: str, units: Sequence[Unit] = ()
+    said: Iterable[Verdict],
+    missing: Iterable[Verdict],
+    module: cst.Module,
+    filename: str,
+    units: Sequence[Unit] = (),
+    entrances: Entrances | None = None,
 ) -> tuple[Finding, ...]:
     """The findings in order, one for each code and place: several paths may lead to the same fault.
 
-    Those about nodes of another file bear its path as their filename, and no fix. What is `missing` counts in this
-    file alone: whoever else uses the other file may do it there.
+    Those about nodes of another file bear its path as their filename, and no fix; those in an installed file move
+    to the call that led there. What is `missing` counts in this file alone: whoever else uses the other file may do it
+    there.
     """
     found: dict[tuple[str, str, Span], Finding] = {}
-    atlas = Atlas(module, units)
+    atlas = Atlas(module, units, entrances)
     locator = Locator(module, atlas.home)
     here = (one for one in missing if one.report.node in atlas.home)
     for verdict in (*said, *here):
         path, places = atlas.sheet(verdict.report.node)
+        if path in atlas.installed:
+            moved = _outside(verdict, atlas)
+            if moved is None:
+                continue
+            verdict, (path, places) = moved, atlas.sheet(moved.report.node)
         place = path or filename, verdict.rule.code, places.span(verdict.report.node)
         if place not in found:
             found[place] = _finding(verdict, atlas, locator, filename)
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
+
+
+def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:
+    """The same at the call that led into an installed package, or else at the first related place outside it.
+
+    None for what is the package's own business: what its code meets, and what it cuts off without an error.
+    """
+    rule, report, event = verdict
+    related = [node for node, _ in report.related if node and atlas.sheet(node)[0] not in atlas.installed]
+    node = atlas.entrance(report.node) or next(iter(related), None)
+    concerns = event.concerns_callers or (report.effect or rule.effect) == "raises"
+    if node is None or event.installed or not concerns:
+        return None
+    others = ((report.node, "it happens here"), *(one for one in report.related if one[0] is not node))
+    message = f"in an installed package: {report.message}"
+    return Verdict(rule, replace(report, node=node, message=message, hint=None, related=others, repair=None), event)
 
 
 def grounded(found: Iterable[Finding], proven: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -117,6 +158,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
     path, places = atlas.sheet(report.node)
     span = places.span(report.node)
     effect = report.effect or rule.effect
+    related = report.related if path is None else (*report.related, (event.caller, "called from here"))
     return Finding(
         code=rule.code,
         name=rule.name,
@@ -127,7 +169,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         span=span,
         lines=places.rows(span),
         hint=report.hint,
-        related=tuple(_related(atlas, path, filename, node, message) for node, message in report.related if node),
+        related=tuple(_related(atlas, path, filename, node, message) for node, message in related if node),
         fix=None if path is not None else _fix(verdict, atlas, locator),
         assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),
@@ -143,7 +185,7 @@ def _severity(verdict: Verdict, effect: Effect) -> Severity:
 
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
     """The data of an event: its fields by name, with syntax nodes as places."""
-    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in ("node", "assumptions")}
+    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in _NO_DATA}
     facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
     places = tuple(
         (name, _related(atlas, path, filename, node, ""))
@@ -152,6 +194,9 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
         if isinstance(node, cst.CSTNode)
     )
     return Evidence(type(event).__name__, facts, places)
+
+
+_NO_DATA = ("node", "assumptions", "caller")
 
 
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:

@@ -51,7 +51,8 @@ class Checked(Frozen):
     """What became of one file; `text` is kept only where findings may have to be shown.
 
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
-    was found in other files by running this one: it counts where those are checked too.
+    was found in other files by running this one: it counts where those are checked too. `called_off` are the names
+    of what it calls with grad mode off.
     """
 
     filename: str
@@ -63,12 +64,14 @@ class Checked(Frozen):
     crash: Crash | None = None
     mended: Mended | None = None
     elsewhere: tuple[Finding, ...] = ()
+    called_off: frozenset[str] = frozenset()
 
 
 class Outcome(Frozen):
-    """What became of all files."""
+    """What became of all files; the `warnings` are of what had to be done without."""
 
     files: tuple[Checked, ...]
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.judged import figures  # noqa: E402  (found only once the path is set)
 from gradlint.confirm.check.evidence import evidence  # noqa: E402  (found only once the path is set)
 from gradlint.detect import ALL  # noqa: E402
 from gradlint.domain import announcement  # noqa: E402
@@ -37,7 +38,8 @@ EFFECTS = {
 
 def pages(rules: Sequence[Rule]) -> dict[str, str]:
     """The text of each page by its file name."""
-    return {INDEX: _index(rules), CONFIRMATION: _confirmation(rules), **{_filename(rule): page(rule) for rule in rules}}
+    own = {_filename(rule): _page(rule) for rule in rules}
+    return {INDEX: _index(rules), CONFIRMATION: _confirmation(rules), **own}
 
 
 def stale(folder: Path, expected: dict[str, str]) -> list[str]:
@@ -94,6 +96,15 @@ def _announcement(kind: type) -> str:
     return (
         f"## {kind.__name__}\n\n{inspect.cleandoc(kind.__doc__ or '')}\n\n{fields}\n\nHeard by: {', '.join(heard)}.\n"
     )
+
+
+def _page(rule: Rule) -> str:
+    """The page of a rule, with what became of its findings in real code (`benchmarks/judged.tsv`)."""
+    seen = figures().get(rule.code)
+    if seen is None:
+        return page(rule)
+    title, traits, rest = page(rule).split("\n\n", 2)
+    return f"{title}\n\n{traits} Seen in real code: {seen.right} right of {seen.judged}.\n\n{rest}"
 
 
 def _filename(rule: Rule) -> str:

@@ -143,8 +143,8 @@ def _verdict(
     optimizers = gradients.optimized.get(key, set())
     if not optimizers and one.fault.parameter and gradients.optimized:
         return None  # The program trains other parameters.
-    if not optimizers and one.releafed is not None and not one.started and one.fault.kind == "detach":
-        return None  # `x.detach().requires_grad_()` is how a new leaf is asked for.
+    if not optimizers and one.releafed is not None and not one.started and _asks_for_leaf(one.fault):
+        return None  # `x.detach().requires_grad_()` and `Variable(x.data)` are how a new leaf is asked for.
     if one.fault.kind == "integer" and not optimizers and _is_made_there(one.fault):
         return None  # Nobody can ask for the gradient of a leaf without a name.
     if one.releafed is not None and (one.alone or one.fault.kind in _TELLING):
@@ -155,6 +155,8 @@ def _verdict(
         return one.fault
     if one.fault.kind == "copy" and (key in gradients.read or not gradients.bare.get(key, False)):
         return None  # A copy is trained first, and what it comes to is brought back by hand.
+    if key not in gradients.bare and reached.any_of(key[0]):
+        return None  # Its optimizer never steps: a copy of what is trained, such as a target network.
     if optimizers and closed:
         return replace(one.fault, idle=_idle(gradients, optimizers, reached))
     if not gradients.optimized and one.dropped and one.fault.kind == "no_grad":
@@ -199,3 +201,11 @@ def _idle(gradients: Gradients, optimizers: set[cst.CSTNode], reached: Reached) 
     """Return whether an optimizer among them has nothing at all to do."""
     held = gradients.optimized.items()
     return any(not any(leaf in reached for leaf, holders in held if one in holders) for one in optimizers)
+
+
+def _asks_for_leaf(fault: LostLeaf) -> bool:
+    """Return whether a cut is how a new leaf is asked for: `detach`, or a `Variable` of what has no graph."""
+    func = fault.node.func if isinstance(fault.node, cst.Call) else None
+    name = func.attr if isinstance(func, cst.Attribute) else func
+    variable = isinstance(name, cst.Name) and name.value == "Variable"
+    return fault.kind == "detach" or (fault.kind == "rewrap" and variable)

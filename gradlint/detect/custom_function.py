@@ -11,7 +11,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import FILLED, LIKES, ONES, UNFILLED, ZEROS
+from gradlint.facts.traits import FILLED, FILLS, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
@@ -95,7 +95,7 @@ class CustomFunctionDetector(Detector[None]):
         if any(ref.id in self.machine.escaped for ref in gradients):
             return False  # Code that gradlint does not see was given it, and may have filled what is returned.
         tensors = [known_tensor(self.machine, state, part) for part in parts_of(value) if part is not None]
-        if not tensors or any(ref is None for ref in tensors):
+        if not tensors or any(ref is None or _is_filled(state, ref) for ref in tensors):
             return False
         arrived = {tensor_at(state, ref).node.id for ref in gradients}
         roots = [tensor_at(state, ref).node for ref in tensors if ref is not None]
@@ -105,6 +105,15 @@ class CustomFunctionDetector(Detector[None]):
         if any(canonical(root.op) in _BLANK for root in roots):
             return False
         return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
+
+
+_SEEN = FILLS | {"index assignment"}
+"""Writes after which it is known what a tensor was computed from."""
+
+
+def _is_filled(state: State, ref: Ref) -> bool:
+    """Return whether a tensor has been written, perhaps through a view of it, with other than a constant."""
+    return any(canonical(write.op) not in _SEEN for write in state.writes(tensor_at(state, ref).counter))
 
 
 def _is_miscounted(value: Value, fewest: int, most: int) -> bool:

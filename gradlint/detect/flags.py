@@ -5,13 +5,16 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, TorchCalled
+from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, ModuleEntered, TorchCalled
 from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
-from gradlint.domain.fault.training_loop import MethodNotCalled
+from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.names import TENSOR, names_of
+from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT, RANDOM
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
@@ -77,6 +80,50 @@ def _is_flag(node: cst.CSTNode) -> bool:
     return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)
 
 
+_MOVES = CONVERTS | {"cuda", "cpu", "detach"}
+"""Gives a copy, or the tensor itself, where it is wanted; or the same values without a graph."""
+
+
+class ResultDetector(Detector[set[object]]):
+    """Knows the calls that move a tensor, and the addresses of what may be a network instead, as it has a flag set."""
+
+    def on_torch_called(self, state: State, it: TorchCalled) -> None:
+        """Note a tensor that is moved; what only its flag shows to be one may be a network."""
+        record = None if it.receiver is None else state.heap.get(it.receiver.id)
+        if it.receiver is None or not isinstance(record, Tensor):
+            return
+        if it.name == "requires_grad_" and record.node.op in ("call", "input"):
+            self.facts.add(it.receiver.id)
+        elif it.name in _MOVES and it.receiver.id not in self.facts:
+            self.facts.add(it.node)
+
+    def on_discarded(self, state: State, it: Discarded) -> None:
+        """Report a tensor that an operation made, and that nobody takes.
+
+        Some programs compute only to measure the time: what counts is a move, a view, and what torch can do in place.
+        At the top of a notebook, an expression shows what it computes. What draws numbers moves the generator on.
+        """
+        made = known_tensor(self.machine, state, it.value)
+        record = None if made is None else tensor_at(state, made)
+        if record is None or record.node.syntax is not it.node or not isinstance(it.node, cst.Call):
+            return
+        func = it.node.func
+        if (
+            not isinstance(func, cst.Attribute)
+            or isinstance(func.value, cst.Call)
+            or canonical(record.node.op) in RANDOM
+        ):
+            return
+        if any(write.syntax is it.node for write in state.writes(record.counter)):
+            return
+        name = func.attr.value
+        alike = f"{name}_" in (names_of(TENSOR) or ())
+        shown = not self.machine.stack and not self.machine.iterations
+        changes = name not in _MOVES and not shown and (alike or record.view is not None)
+        if it.node in self.facts or changes:
+            self.report(ResultDiscarded(it.node, name, alike))
+
+
 _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})
 """Attributes that people set to freeze a module; torch looks at none of them."""
 
@@ -102,14 +149,26 @@ class ModuleUseDetector(Detector[set[int]]):
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report F.dropout in a module's method: it drops in evaluation too, unless the mode is passed or tested."""
-        if it.name != "torch.nn.functional.dropout" or it.open:
+        if it.name.removeprefix("torch.nn.functional.") not in DROPS_BY_DEFAULT or it.open:
             return
         given = dict(zip(("input", "p", "training"), it.positional, strict=False)) | dict(it.keywords)
-        if "training" in given or given.get("p", 0.5) in (0, 0.0):
+        if "training" not in given and given.get("p", 0.5) not in (0, 0.0):
+            self._judge_dropout(state, it.node, made=False)
+
+    def on_module_entered(self, state: State, it: ModuleEntered) -> None:
+        """Report a dropout layer that the method has made itself: nothing but the method could switch its mode."""
+        record = state.heap.get(it.module.id)
+        if not isinstance(record, Instance) or it.module.id < state.frame or record.module.training is not True:
             return
+        path = record.cls.path if isinstance(record.cls, External) else ""
+        known = path.removeprefix("torch.nn.").lower() in DROPS_BY_DEFAULT and not record.open
+        if known and record.config.get("p", 0.5) not in (0, 0.0):
+            self._judge_dropout(state, it.node, made=True)
+
+    def _judge_dropout(self, state: State, node: cst.CSTNode, *, made: bool) -> None:
         owner = running_method_of(state)
         if owner is not None and is_module(state, owner) and not _asks_for_mode(self.machine.stack[-1].node):
-            self.report(DropoutAlwaysOn(it.node))
+            self.report(DropoutAlwaysOn(node, made))
 
 
 def _asks_for_mode(node: cst.CSTNode) -> bool:

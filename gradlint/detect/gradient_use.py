@@ -42,13 +42,12 @@ class Used(NamedTuple):
 class Order(NamedTuple):
     """What has happened to the gradients of one optimizer.
 
-    `filled`: the backward that filled them, if no step has used them since; `scaled` whether it was that of a scaled
-    loss. `mixed`: a backward that added to gradients used before. `wiped`: the zero_grad that threw unused gradients
-    away, and the backward that had filled them. `idle`: a step that found none. `stepped`: whether there was any step.
+    `filled`: the backward that filled them, if no step has used them since. `mixed`: a backward that added to gradients
+    used before. `wiped`: the zero_grad that threw unused gradients away, and the backward that had filled them. `idle`:
+    a step that found none. `stepped`: whether there was any step.
     """
 
     filled: cst.CSTNode | None = None
-    scaled: Tri = False
     used: Used | None = None
     mixed: tuple[cst.CSTNode, Used] | None = None
     wiped: tuple[cst.CSTNode, cst.CSTNode] | None = None
@@ -65,7 +64,14 @@ class Owes(PathFact):
 
 
 class EarlyStep(PathFact):
-    """The key of the place where a scheduler stepped before its optimizer did."""
+    """The key of the `Early` step of a scheduler before its optimizer did."""
+
+
+class Early(NamedTuple):
+    """Where a scheduler stepped too early, and in which iterations."""
+
+    node: cst.CSTNode
+    iterations: tuple[int, ...]
 
 
 def order_of(state: State, optimizer: int) -> Order | None:

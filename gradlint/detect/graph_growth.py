@@ -20,7 +20,7 @@ from gradlint.domain import announcement, walk
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Mapping, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES
@@ -249,6 +249,9 @@ class _LoopJudgement:
         return None
 
     def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Growing | None:
+        holder = state.heap.get(place[1]) if isinstance(place[1], int) else None
+        if isinstance(holder, Mapping) and holder.open:
+            return None  # Keys that are not known may come again, and give their values up.
         kept = [one for one in held if one.root in former]
         new = [one for one in held if one.root not in former and self._made_here(one.root)]
         if not kept or not new:

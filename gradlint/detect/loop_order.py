@@ -1,4 +1,4 @@
-"""The order of a training loop: backward, step, zero_grad, and where clipping, scaling and scheduling stand."""
+"""The order of a training loop: backward, step, zero_grad, and where clipping and scheduling stand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
-from gradlint.detect.gradient_use import EarlyStep, Order, Used, order_of
+from gradlint.detect.gradient_use import Early, EarlyStep, Order, Used, order_of
 from gradlint.domain import announcement
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
@@ -21,6 +21,7 @@ from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
 from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.torch.parameters import is_module
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -39,6 +40,18 @@ class Unused(NamedTuple):
 
 class UnusedOf(PathFact):
     """The key of the `Unused` of an optimizer."""
+
+
+class ThrownAway(PathFact):
+    """The key of the `Cleared` of an optimizer: an iteration of a loop has cleared what the one before had filled."""
+
+
+class Cleared(NamedTuple):
+    """Gradients that were cleared unused, by every iteration of a loop: the backward, where, and the loop."""
+
+    backward: cst.CSTNode
+    node: cst.CSTNode
+    loop: int
 
 
 class ClearedAt(PathFact):
@@ -60,18 +73,17 @@ class Fork(NamedTuple):
 class Steps:
     """What is known of a run, by the addresses of optimizers and of leaves that the program updates by hand.
 
-    `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `scaled` are the nodes of
-    scaled losses. `cleared_in`: in how many loops, at the most, gradients were cleared. `late`: steps that found no
-    gradient, with the backward that filled them later. `busy`: some step may have found gradients. `clips`: whether
-    the gradients that a call clips are None on all paths. `loops`: the run of a loop that an iteration belongs to.
-    `wasted`: a backward whose gradients were cleared unused, and where, by optimizer. `empty`: a step that found no
-    gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step anywhere, or may. `nth`: the step on
-    one side of a fork where a remainder is tested, by the optimizer and the fork's number.
+    `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `cleared_in`: in how many
+    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled them
+    later. `busy`: some step may have found gradients. `clips`: whether the gradients that a call clips are None on all
+    paths. `loops`: the run of a loop that an iteration belongs to. `wasted`: a backward whose gradients were cleared
+    unused, and where, by optimizer. `empty`: a step that found no gradients after a zero_grad, by optimizer. `stepped`:
+    the optimizers that step anywhere, or may, and `steps` where they do. `nth`: the step on one side of a fork where a
+    remainder is tested, by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
     by_hand: Counter[cst.CSTNode] = field(default_factory=Counter)
-    scaled: set[int] = field(default_factory=set)
     cleared_in: dict[int, int] = field(default_factory=dict)
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
     busy: set[int] = field(default_factory=set)
@@ -80,6 +92,7 @@ class Steps:
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     empty: dict[int, cst.CSTNode] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
+    steps: set[cst.CSTNode] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
 
 
@@ -89,7 +102,7 @@ class LoopOrderDetector(Detector[Steps]):
     def aside(self) -> Steps:
         """Know the optimizers that were made."""
         now = self.facts
-        return Steps(list(now.stepping), Counter(now.by_hand), set(now.scaled))
+        return Steps(list(now.stepping), Counter(now.by_hand))
 
     # Optimizers.
 
@@ -115,7 +128,7 @@ class LoopOrderDetector(Detector[Steps]):
             return
         reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
         name = called_name(it.node)
-        looks = self.machine.assumes and guesses.only_looks(name)
+        looks = self.machine.assumes and (guesses.only_looks(name) or _is_of_network(state, it, name))
         records = (state.heap.get(address) for address in reached)
         if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
             state.decide(Given(), it.node)
@@ -166,15 +179,13 @@ class LoopOrderDetector(Detector[Steps]):
             return
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
         possible = {one.leaf for one in it.possible.values() if one.leaf is not None}
-        known = all(root.op != "call" and root.tracked is not None for root in it.roots)
-        scaled = any(root.id in self.facts.scaled for root in it.roots) if known else None
         others = any(one.op in ("call", "input") for one in it.possible.values())
         for optimizer in self.facts.stepping:
             params = use.params_of(state, optimizer)
             if any(param.id in certain for param in params):
                 order = order_of(state, optimizer)
                 self._note_late(optimizer, order, it.node)
-                use.enter(state, optimizer, _filled(state, order, certain, it.node)._replace(scaled=scaled))
+                use.enter(state, optimizer, _filled(state, order, certain, it.node))
                 state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._iteration()))
             elif others or any(param.id in possible for param in params):
                 use.enter(state, optimizer, None)
@@ -188,9 +199,6 @@ class LoopOrderDetector(Detector[Steps]):
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
         """Judge a step: at once, after a closure of the program, or after something that is not known."""
         if it.closure is None:
-            order = order_of(state, it.optimizer.id)
-            if order is not None and order.filled is not None and order.scaled is True:
-                self.report(fault.SteppedScaled(it.node, backward=order.filled))
             self._step(state, it.optimizer.id, it.node)
             return
         if not it.walked:
@@ -228,8 +236,10 @@ class LoopOrderDetector(Detector[Steps]):
     def _step(self, state: State, optimizer: int, node: cst.CSTNode) -> None:
         order = order_of(state, optimizer)
         early = state.facts.get(EarlyStep(optimizer))
-        if isinstance(early, cst.CSTNode):
-            self.report(fault.SchedulerBeforeOptimizer(early))
+        if isinstance(early, Early):
+            # A loop of its own makes up for epochs that a former run has trained.
+            if tuple(self.machine.iterations[: len(early.iterations)]) == early.iterations:
+                self.report(fault.SchedulerBeforeOptimizer(early.node))
             state.decide(EarlyStep(optimizer), None)
         params = use.params_of(state, optimizer)
         nothing = all(use.is_empty(state, param) for param in params)
@@ -238,13 +248,16 @@ class LoopOrderDetector(Detector[Steps]):
         elif order.wiped is None and self._cleared_since_backward(state, optimizer):
             self.facts.empty.setdefault(optimizer, node)
         self.facts.stepped.add(optimizer)
+        self.facts.steps.add(node)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
+        self._judge_loop(state, optimizer, node)
         self._use(state)
         used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
-            self._judge_wiped(order, *order.wiped, node)
+            if self._cleared_since_backward(state, optimizer):
+                self._judge_wiped(order, *order.wiped, node)
             use.enter(state, optimizer, Order(idle=order.idle, stepped=True))
         elif used is not None:
             use.enter(state, optimizer, Order(used=used, stepped=True))
@@ -272,6 +285,18 @@ class LoopOrderDetector(Detector[Steps]):
         forks = _forks_since(state, unused.since) if isinstance(unused, Unused) else []
         if forks and _is_remainder(forks[-1].test):
             self.facts.nth[optimizer, forks[-1].number] = step
+
+    def _judge_loop(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
+        """Report a loop of which the step after it uses the last iteration alone."""
+        cleared, unused = state.facts.get(ThrownAway(optimizer)), state.facts.get(UnusedOf(optimizer))
+        if (
+            not isinstance(cleared, Cleared)
+            or not isinstance(unused, Unused)
+            or cleared.backward is not unused.backward
+        ):
+            return
+        if cleared.loop not in map(self.facts.loops.get, self.machine.iterations):
+            self.report(fault.AccumulationCleared(cleared.node, cleared.backward, step))
 
     def _judge_wiped(self, order: Order, zero: cst.CSTNode, backward: cst.CSTNode, step: cst.CSTNode) -> None:
         if order.idle is step:
@@ -318,12 +343,14 @@ class LoopOrderDetector(Detector[Steps]):
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
         """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""
         iteration = self._iteration()
+        loop = self.facts.loops.get(iteration)
         forks = _forks_since(state, unused.since)
+        if not forks and iteration != unused.iteration and loop is not None:
+            same = loop == self.facts.loops.get(unused.iteration)
+            state.decide(ThrownAway(optimizer), Cleared(unused.backward, node, loop) if same else None)
         if iteration == unused.iteration:
             forks = forks[-1:]  # What follows the test of the step does not follow another one.
-        elif self.facts.loops.get(iteration) != self.facts.loops.get(unused.iteration) or _forks_since(
-            state, iteration
-        ):
+        elif loop != self.facts.loops.get(unused.iteration) or _forks_since(state, iteration):
             return
         for fork in forks:
             step = self.facts.nth.get((optimizer, fork.number))
@@ -337,7 +364,7 @@ class LoopOrderDetector(Detector[Steps]):
     def _iteration(self) -> int:
         return self.machine.iterations[-1] if self.machine.iterations else 0
 
-    # Schedulers, clipping, scalers.
+    # Schedulers, clipping.
 
     def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
         """Note a scheduler's step: it is too early if its optimizer has not stepped so far, and does so later.
@@ -349,10 +376,10 @@ class LoopOrderDetector(Detector[Steps]):
         order = order_of(state, it.optimizer.id)
         key = EarlyStep(it.optimizer.id)
         if order is not None and order.stepped is False and key not in state.facts:
-            state.decide(key, it.node)
+            state.decide(key, Early(it.node, tuple(self.machine.iterations)))
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:
-        """Report gradients that are clipped and are not there, or used already, or not of their true size.
+        """Report gradients that are clipped and are not there, or used already.
 
         Measured: torch warns of a used-up iterator, and clips nothing. A bound of infinity only asks for the norm.
         """
@@ -378,21 +405,6 @@ class LoopOrderDetector(Detector[Steps]):
                 continue
             if order.used is not None and any(one.leaf in given for one in use.untouched(state, order.used)):
                 self.report(fault.ClippedAfterStep(it.node, step=order.used.step))
-            elif order.filled is not None and order.scaled is True:
-                self.report(fault.ClippedScaled(it.node, backward=order.filled))
-
-    def on_loss_scaled(self, state: State, it: announcement.LossScaled) -> None:
-        """Remember the root of a scaled loss."""
-        self.facts.scaled.add(it.made.id)
-
-    def on_unscaled(self, state: State, it: announcement.Unscaled) -> None:
-        """Note gradients as unscaled: by a step, too, if nothing has done so since the last update."""
-        order = order_of(state, it.optimizer.id)
-        if order is None:
-            return
-        if it.former == "nothing" and order.filled is not None and order.scaled is False:
-            self.report(fault.UnscaledWithoutScale(it.node, backward=order.filled))
-        use.enter(state, it.optimizer.id, order._replace(scaled=False))
 
     # The end.
 
@@ -401,17 +413,20 @@ class LoopOrderDetector(Detector[Steps]):
         for step, (optimizer, backward) in self.facts.late.items():
             if optimizer not in self.facts.busy and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
-        if it.complete:
-            self._judge_unfinished()
+        self._judge_unfinished(it.complete)
         for clip, empty in self.facts.clips.items():
             if empty and self.machine.backwards:
                 self.report(fault.NothingClipped(clip, "no gradient"))
 
-    def _judge_unfinished(self) -> None:
-        """Report the optimizers that never step, and those that only step where there are no gradients."""
+    def _judge_unfinished(self, complete: bool) -> None:
+        """Report the optimizers that never step, and those that only step where there are no gradients.
+
+        What was not run matters only if the text has a backward, or a step.
+        """
         late = {optimizer for optimizer, _ in self.facts.late.values()}
+        followed = complete or not any("backward" in word for word in self.machine.program.words)
         for optimizer, step in self.facts.empty.items():
-            if optimizer not in self.facts.busy | late:
+            if optimizer not in self.facts.busy | late and followed:
                 self.report(fault.BackwardMissing(step))
         for optimizer, (backward, cleared) in self.facts.wasted.items():
             if optimizer not in self.facts.stepped and not self._may_step_elsewhere:
@@ -419,17 +434,26 @@ class LoopOrderDetector(Detector[Steps]):
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:
-        """Return whether the file speaks of a step that may be an optimizer's: of what is no scheduler's."""
-        code = self.machine.program.nowhere
-        steps = (
-            one for one in reachable((code,), parts) if isinstance(one, cst.Attribute) and one.attr.value == "step"
-        )
-        return not all(guesses.steps_no_parameters(_last_name(one.value)) for one in steps)
+        """Return whether the file has a step that was not run, and may be an optimizer's: of what is no scheduler's."""
+        ran = {one.func for one in self.facts.steps if isinstance(one, cst.Call)}
+        named = (one for one in reachable((self.machine.program.nowhere,), parts) if isinstance(one, cst.Attribute))
+        return not all(_is_scheduler(one.value) for one in named if one.attr.value == "step" and one not in ran)
+
+
+def _is_scheduler(node: cst.CSTNode) -> bool:
+    return guesses.steps_no_parameters(_last_name(node))
 
 
 def _last_name(node: cst.CSTNode) -> str:
     name = node.attr if isinstance(node, cst.Attribute) else node
     return name.value if isinstance(name, cst.Name) else ""
+
+
+def _is_of_network(state: State, it: announcement.Escaped, name: str) -> bool:
+    """Return whether an unknown method of a network is called whose name speaks of no gradients."""
+    receiver = it.values[0]
+    method = isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute) and isinstance(receiver, Ref)
+    return method and is_module(state, receiver) and not guesses.may_backpropagate(name) and "zero" not in name
 
 
 def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTNode) -> Order:

@@ -12,16 +12,17 @@ from gradlint.detect.detector import Detector
 from gradlint.domain import announcement
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import optimizers as faults
+from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value
-from gradlint.domain.walk import inputs, leaves
+from gradlint.domain.walk import inputs, leaves, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import INITIALISES
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
-from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of
+from gradlint.interpreter.torch.parameters import is_module, members_of, modules_of, parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
 from gradlint.source.lower.syntax import called_name
 
@@ -45,17 +46,18 @@ class Candidate(NamedTuple):
 class Membership:
     """The leaves of a program, by address, and what becomes of them on any path.
 
-    `reached`: a gradient may flow to them, from a backward or from what a method returns. `cut_off`: a loss depends on
-    them, and no gradient arrives. `fed`: certainly given a gradient, by which backward. `handled`: the program asks for
-    their gradients itself, or gives them to something unknown; modules and other objects that escape stand here, too.
-    `judged`: looked at already. `unknown_holder`: some optimizer holds parameters that are not known, and not those of
-    a module. `listed`: the module whose parameters an iterator gives, or whose state a dict. `sources`: the modules all
-    of whose parameters an optimizer was given. `replaced`: what stands in the place of a module that was part of
-    another. `missed`: leaves that an optimizer was seen to miss, by the memory their values stand in. `offered`: where
-    leaves were made of which an optimizer was given no more than what was computed from them. `used_up`: an optimizer
-    was given a used-up iterator.
+    `off`: when they were frozen last. `reached`: a gradient may flow to them, from a backward or from what a method
+    returns. `cut_off`: a loss depends on them, and no gradient arrives. `fed`: certainly given a gradient, by which
+    backward. `handled`: the program asks for their gradients itself, or gives them to something unknown; modules and
+    other objects that escape stand here, too. `judged`: looked at already. `unknown_holder`: some optimizer holds
+    parameters that are not known, and not those of a module. `listed`: the module whose parameters an iterator gives,
+    or whose state a dict. `sources`: the modules all of whose parameters an optimizer was given. `replaced`: what
+    stands in the place of a module that was part of another. `missed`: leaves that an optimizer was seen to miss, by
+    the memory their values stand in. `offered`: where leaves were made of which an optimizer was given no more than
+    what was computed from them. `used_up`: an optimizer was given a used-up iterator.
     """
 
+    off: dict[int, int] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     cut_off: set[int] = field(default_factory=set)
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
@@ -161,6 +163,28 @@ class MembershipDetector(Detector[Membership]):
         for record in (tensor_at(state, parameter) for parameter in it.parameters):
             if record.leaf is False and record.retains is False:
                 self.facts.offered |= {leaf.syntax for leaf in leaves([record.node], inputs)}
+
+    def on_requires_grad_set(self, state: State, it: announcement.RequiresGradSet) -> None:
+        """Suspect what is switched on: a parameter that an optimizer has left out, or the copy of one that it holds."""
+        leaf = state.heap.get(it.tensor.id)
+        if isinstance(leaf, Tensor) and not leaf.parameter and it.wanted is True and leaf.node.edges:
+            self._doubt_copy(state, it, leaf)
+        if it.wanted is False:
+            self.facts.off[it.tensor.id] = fresh_number()
+        later = [one for one in self.facts.sources if one > self.facts.off.get(it.tensor.id, it.tensor.id)]
+        if not later or it.wanted is not True or not isinstance(leaf, Tensor) or leaf.grad is not False:
+            return
+        made = state.heap.get(later[-1])
+        if leaf.parameter and isinstance(made, Instance):
+            fault = faults.ParameterUnfrozen(it.node, leaf.node.syntax, made.syntax)
+            self.add({it.tensor.id}, fault, used=True)
+
+    def _doubt_copy(self, state: State, it: announcement.RequiresGradSet, copy: Tensor) -> None:
+        """Suspect a leaf that was computed from one leaf alone, which an optimizer holds."""
+        held = {one.id for optimizer in self.facts.sources for one in members_of(state, Ref(optimizer))}
+        found = [node for node in reachable([copy.node], inputs) if node.leaf is not None]
+        if len(found) == 1 and found[0].leaf in held:
+            self.add({it.tensor.id}, faults.LeafReplaced(it.node, found[0].syntax), used=True)
 
     # What becomes of parameters.
 

@@ -18,7 +18,9 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
+from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
+from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
 from gradlint.source.lower.syntax import parts
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
@@ -59,6 +61,8 @@ class SpellingDetector(Detector[None]):
         """
         if made.op in _UNSEEN or name in _OF_CONTAINERS:
             return
+        if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
+            return  # What a network gives may have other attributes, such as `logits`.
         instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
             if _is_from_torch(made):
@@ -66,8 +70,18 @@ class SpellingDetector(Detector[None]):
         elif (real := names.meant(names.TENSOR, name)) is not None:
             self.report(MisspeltName(node, "tensor", name, real, names.is_same_word(name, real)))
 
+    def _is_called(self, node: cst.CSTNode) -> bool:
+        """Return whether an attribute is called at once: a method is meant."""
+        code = reachable([self.machine.program.nowhere], parts)
+        return any(isinstance(one, cst.Call) and one.func is node for one in code)
+
     def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
         """Report a name of a class whose bases are all known, and that nobody gives the name."""
+        if is_engine(record) and isinstance(record.cls, External):
+            real = names.near_own(name, ENGINES[record.cls.path])
+            if real is not None:
+                self.report(MisspeltName(node, record.cls.path.rpartition(".")[2], name, real))
+            return
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
         if real is None and isinstance(record.cls, Ref):
@@ -102,14 +116,15 @@ class SpellingDetector(Detector[None]):
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report x.require_grad = True: a new attribute.
 
-        Programs hang things of their own on tensors: only slips of this flag are reported.
+        Programs hang things of their own on tensors: only slips of this flag are reported, where it would change.
         """
         record = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
         if isinstance(record, Tensor) and record.parameter and it.name in _MISSPELT_FLAGS:
             if isinstance(it.value, bool):
                 self.report(ModuleFlag(it.node, it.name, "tensor"))
         elif isinstance(record, Tensor) and names.meant(names.TENSOR, it.name) == "requires_grad":
-            self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, assigned=True))
+            if it.value is not record.grad:
+                self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, assigned=True))
         elif isinstance(it.owner, Unknown) and isinstance(it.value, bool) and self._is_only_set(it.name):
             self.report(ModuleFlag(it.node, it.name, "tensor"))
 

@@ -11,7 +11,7 @@ from gradlint.detect.detector import Detector
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
 from gradlint.domain.graph import fresh_number
-from gradlint.domain.state import PathFact, State
+from gradlint.domain.state import LastingFact, OneSided, PathFact, State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
@@ -20,17 +20,23 @@ _TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlph
 
 
 class Switch(NamedTuple):
-    """Where and when a module was sent to evaluation."""
+    """Where and when a module was sent to evaluation, in which iterations, and how often it has run since.
+
+    `chosen`: the iteration did so on one side of a test.
+    """
 
     node: cst.CSTNode
     number: int
+    iterations: tuple[int, ...]
+    chosen: bool
+    runs: int = 0
 
 
-class InEvaluation(PathFact):
+class InEvaluation(LastingFact):
     """The key of the `Switch` of a module that is in evaluation mode on this path."""
 
 
-class TrainedInEvaluation(PathFact):
+class TrainedInEvaluation(LastingFact):
     """The key of the fault of a module through which a backward has run in evaluation mode, and no step yet."""
 
 
@@ -40,12 +46,22 @@ class TrainingModeDetector(Detector[None]):
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note where a module is sent to evaluation; of its parts, one that is sent back takes the note away."""
         if it.training is False:
-            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number()))
+            within = tuple(self.machine.iterations)
+            chosen = bool(within) and state.undecided_since(within[-1])
+            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number(), within, chosen))
             return
         back = _leaves(state, it.module)
         for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
             if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
                 state.decide(key, None)
+
+    def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
+        """Count the run of a module in evaluation mode."""
+        key = InEvaluation(it.module.id)
+        found, switch = state.facts.get(key), state.lasting(key)
+        if isinstance(switch, Switch):
+            counted = switch._replace(runs=switch.runs + 1)
+            state.decide(key, found._replace(fact=counted) if isinstance(found, OneSided) else counted)
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Forget the backwards so far: no step uses their gradients."""
@@ -54,25 +70,33 @@ class TrainingModeDetector(Detector[None]):
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note the modules through which a backward runs, whose forward pass was in evaluation mode."""
+        filled = {node.leaf for node in it.certain if node.leaf is not None}
         for key in () if it.raised else _keys(state, InEvaluation):
-            switch, module = state.facts[key], Ref(key.address)
-            if isinstance(switch, Switch) and _has_two_modes(state, module):
-                leaves = _leaves(state, module)
-                ran = (node for node in it.certain if node.id > switch.number)
+            switch, module = state.lasting(key), Ref(key.address)
+            if isinstance(switch, Switch) and self._is_meant(switch):
+                state.decide(key, None)
+            elif isinstance(switch, Switch) and _has_two_modes(state, module):
+                leaves = _leaves(state, module) & filled
+                ran = (node for node in it.possible.values() if node.id > switch.number)
                 reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
                 fault = TrainModeMissing(switch.node, backward=it.node) if reached else None
                 state.decide(TrainedInEvaluation(module.id), fault)
+
+    def _is_meant(self, switch: Switch) -> bool:
+        """Return whether an iteration switches to evaluation mode for its own training: nothing is evaluated first."""
+        same = tuple(self.machine.iterations[: len(switch.iterations)]) == switch.iterations
+        return switch.chosen and switch.runs == 1 and same
 
     def on_gradients_used(self, state: State, it: announcement.GradientsUsed) -> None:
         """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
         trained = {param.id for param in members_of(state, it.optimizer)}
         for key in _keys(state, TrainedInEvaluation):
-            fault = state.facts[key]
+            fault = state.lasting(key)
             if isinstance(fault, TrainModeMissing) and trained and trained <= _leaves(state, Ref(key.address)):
                 self.report(fault)
 
 
-def _keys(state: State, kind: type[PathFact]) -> list[PathFact]:
+def _keys(state: State, kind: type[LastingFact]) -> list[LastingFact]:
     return [key for key in state.facts if isinstance(key, kind)]
 
 

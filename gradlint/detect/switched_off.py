@@ -20,7 +20,7 @@ from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Tensor, V
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
 from gradlint.interpreter.torch.switches import is_off
-from gradlint.interpreter.torch.tensor import is_absent
+from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, tensor_at
 
 
 class Frozen(NamedTuple):
@@ -68,9 +68,9 @@ class SwitchedOffDetector(Detector[Idle]):
     def on_step_called(self, state: State, it: StepCalled) -> None:
         """Note whether all parameters of an optimizer that is known to hold no others are off."""
         made, params = state[it.optimizer], members_of(state, it.optimizer)
-        if not isinstance(made, Instance) or optimizer_state(made).open is not False:
+        if not isinstance(made, Instance) or made.syntax is None or not params or self.machine.expected:
             return
-        if made.syntax is None or not params or self.machine.expected:
+        if optimizer_state(made).open is not False and not all(SUMMARY in tensor_at(state, one).tags for one in params):
             return
         frozen, number = self.machine.frozen, it.optimizer.id
         if frozen and all(param.id in frozen and is_off(state, param.id) for param in params):

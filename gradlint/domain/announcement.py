@@ -112,7 +112,10 @@ class AttributeSet(Announcement):
 
 
 class Discarded(Announcement):
-    """A statement names an attribute, `value`, and does nothing with it; or it compares an attribute of `value`."""
+    """A statement reads `value` and does nothing with it: an attribute, or the result of a call.
+
+    Where the statement compares an attribute, `value` is what has it.
+    """
 
     value: Value
 
@@ -180,6 +183,12 @@ class ParameterReplaced(Announcement):
     """A library puts another parameter in the place of one: a shard of it."""
 
     former: Ref
+
+
+class Prepared(Announcement):
+    """An engine, such as an `Accelerator`, wraps networks and optimizers: it has a `backward` of its own."""
+
+    values: tuple[Value, ...]
 
 
 class Escaped(Announcement):

@@ -18,7 +18,7 @@ from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.likeness import is_cut, is_data, kind_of, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
-from gradlint.domain.state import MISSING, State, fresh_address, shared_until
+from gradlint.domain.state import MISSING, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -46,6 +46,20 @@ from gradlint.domain.value import (
     assert_never,
     with_values,
 )
+
+
+def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
+    """Return the facts of one path that outlast the join with another which has none of the sort."""
+    found: dict[object, object] = {}
+    for key, fact in facts.items():
+        if isinstance(key, LastingFact) and fact is not None and others.get(key) is None:
+            former = fact.decided if isinstance(fact, OneSided) else ()
+            decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
+            apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], PathFact)]
+            fact = fact.fact if isinstance(fact, OneSided) else fact
+            found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))))
+    return found
+
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -103,8 +117,10 @@ class Join:
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames
         if left.facts is not right.facts:
-            facts = left.facts
-            left.facts = dict(compress(facts.items(), map(is_, facts.values(), map(right.facts.get, facts))))
+            ours, theirs = left.facts, right.facts
+            left.facts = dict(compress(ours.items(), map(is_, ours.values(), map(theirs.get, ours))))
+            left.facts.update(_lasting(ours, theirs))
+            left.facts.update(_lasting(theirs, ours))
         return left
 
     def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:

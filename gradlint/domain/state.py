@@ -44,6 +44,20 @@ class PathFact:
     address: int = 0
 
 
+class LastingFact(PathFact):
+    """The type of keys of facts that outlast a join: where one of two paths has them, they go on as a `OneSided`.
+
+    `State.lasting` looks them up.
+    """
+
+
+class OneSided(NamedTuple):
+    """A fact that one of two joined paths had, and the tests that had come out otherwise on the other path."""
+
+    fact: object
+    decided: tuple[tuple[object, bool], ...]
+
+
 fresh_address = fresh_number
 """An address never used before; later ones are larger, so a number tells what is older than a fork."""
 
@@ -299,6 +313,13 @@ class State:
     def decide(self, key: object, truth: object) -> None:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
+
+    def lasting(self, key: LastingFact) -> object:
+        """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""
+        found = self.facts.get(key)
+        if not isinstance(found, OneSided):
+            return found
+        return found.fact if all(self.facts.get(test, truth) is truth for test, truth in found.decided) else None
 
     def tensor_of(self, value: Unknown) -> Ref | None:
         """Return the tensor that something unknown has been shown to be."""

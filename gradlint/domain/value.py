@@ -69,7 +69,10 @@ class External(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """A name that another file of the program binds; whoever reads it gets the value itself."""
+    """A name that another file of the program binds; whoever reads it gets the value itself.
+
+    Of an installed package, `file` is empty and `name` has all its dots.
+    """
 
     file: str
     name: str

@@ -29,6 +29,7 @@ from gradlint.settings.config import Config, ConfigError, Overrides, parse_file_
 from gradlint.settings.file import FORMATS, check_words, load
 from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import Selection
+from gradlint.source.environment.place import interpreter
 
 STDIN = "-"
 _CONFIG = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -57,6 +58,8 @@ class Options:
     only_confirmed: bool
     config: Path | None
     isolated: bool
+    python: str | None
+    no_environment: bool
     stdin_filename: str | None
     output_format: str | None
     exit_zero: bool
@@ -85,6 +88,8 @@ class Options:
 @click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
 @click.option("--config", type=_CONFIG, help="Use this pyproject.toml or gradlint.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
+@click.option("--no-environment", is_flag=True, help="Read no installed packages.")
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -117,6 +122,8 @@ def run(options: Options) -> int:
         click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
         if options.traceback:
             click.echo(crash.trace, err=True)
+    for warning in outcome.warnings:
+        click.echo(f"gradlint: warning: {warning}", err=True)
     _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
@@ -215,6 +222,8 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
 def _configs(options: Options) -> Configs:
     if options.config is not None and options.isolated:
         raise ConfigError("--config and --isolated exclude each other")
+    if options.python is not None and options.no_environment:
+        raise ConfigError("--python and --no-environment exclude each other")
     fixed = load(options.config) if options.config is not None else Config() if options.isolated else None
     return Configs(fixed, _overrides(options))
 
@@ -243,6 +252,8 @@ def _overrides(options: Options) -> Overrides:
         unsafe_fixes=options.unsafe_fixes,
         fixable=fixable or None,
         unfixable=unfixable,
+        python=None if options.python is None else interpreter(options.python),
+        no_environment=options.no_environment,
     )
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from gradlint.entrypoints.problem import Problem, no_such_file
+from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_such_file
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
+from gradlint.settings.nearest import Configs
 from gradlint.source.read import Unusable, decode, read_bytes
 
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
@@ -34,7 +35,9 @@ def explain(place: str, output_format: str) -> None:
     lines = text.count("\n") + 1
     if row is not None and not 1 <= row <= lines:
         raise Problem(f"{file} has {lines} lines, and no line {row}")
-    found = explained(text, file, row, column)
+    with config_errors_as_problems():
+        config = Configs().of(Path(file).absolute().parent)
+    found = explained(text, file, row, column, config)
     if isinstance(found, Unusable):
         raise Problem(f"{file}:{found.position.row}: {found.message}")
     click.echo(as_json(found) if output_format == "json" else as_text(found))

@@ -43,7 +43,7 @@ def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
                 done += 1
                 progress(done, total)
             files.append(replace(file, findings=tuple(findings), crash=crash))
-    return Outcome(tuple(files))
+    return Outcome(tuple(files), outcome.warnings)
 
 
 def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ()) -> Finding:
@@ -73,4 +73,7 @@ def only_confirmed(outcome: Outcome) -> Outcome:
     def is_shown(finding: Finding) -> bool:
         return finding.confirmation is not None and finding.confirmation.verdict == "confirmed"
 
-    return Outcome(tuple(replace(file, findings=tuple(filter(is_shown, file.findings))) for file in outcome.files))
+    return replace(
+        outcome,
+        files=tuple(replace(file, findings=tuple(filter(is_shown, file.findings))) for file in outcome.files),
+    )

@@ -140,6 +140,12 @@ RANDOM: Final = _trait("random")
 RANDOM_IN_TRAINING: Final = _trait("random_in_training")
 """Draws numbers if `training` is true."""
 
+DROPS_BY_DEFAULT: Final = _trait("drops_by_default")
+"""Drops values unless it is told not to; in lower case the modules that do so in training."""
+
+FILLS: Final = _trait("fills")
+"""In place, gives all elements one value."""
+
 INITIALISES: Final = _trait("initialises")
 """In place, gives a parameter its first values; other writes may load a trained network, or train it by hand."""
 

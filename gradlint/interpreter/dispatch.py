@@ -9,7 +9,19 @@ from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, 
 from gradlint.domain.graph import DATA
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Context,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Unknown,
+    Value,
+)
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
@@ -21,6 +33,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
+from gradlint.interpreter.python.contexts import STACK, enter_mode
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
@@ -29,11 +42,12 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
-from gradlint.interpreter.torch.parameters import enter_module
+from gradlint.interpreter.torch.parameters import enter_module, is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import made_by_use, make_unseen
+from gradlint.interpreter.world.placeholders import is_bare, made_by_use, make_unseen, suppose_graph
 from gradlint.source.core import Call
 
 
@@ -59,12 +73,18 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))
         return [state]
     region = machine.open(state)
-    outcomes = invoke(machine, state, *target, instr.node)
+    outcomes = _invoke(machine, state, target, instr.node)
     for outcome, value in outcomes:
-        outcome.set(instr.dest, value)
+        outcome.set(instr.dest, _understood(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
     return after
+
+
+def _understood(machine: Machine, state: State, func: Value, value: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what a function of the program gives: where nothing is known of it, what its use says."""
+    value = suppose_graph(machine, state, func, value, args, node)
+    return made_by_use(machine, state, value, args, node) if is_bare(value) else value
 
 
 def _arguments(machine: Machine, state: State, instr: Call) -> Args:
@@ -139,12 +159,25 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
     target = as_function(machine, state, func, args)
     if target is None:
         return call_value(machine, state, func, args, node)
-    return settle(machine, state, lambda: invoke(machine, state, target[0], target[1], node), target[1].positional[:1])
+    return settle(machine, state, lambda: _invoke(machine, state, target, node), target[1].positional[:1])
+
+
+def _invoke(
+    machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
+) -> list[tuple[State, Value]]:
+    """Call a function: what is not known of the result of an installed one, its use may say."""
+    outcomes = invoke(machine, state, *target, node)
+    if not machine.program.is_installed(target[0].module):
+        return outcomes
+    return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """func(args): what is not known of the result, its use may say."""
-    value = _call_value(machine, state, func, args, node)
+    return _by_use(machine, state, _call_value(machine, state, func, args, node), args, node)
+
+
+def _by_use(machine: Machine, state: State, value: Value, args: Args, node: cst.CSTNode) -> Value:
     is_unknown = type(value) is Unknown and value.kind is None
     return made_by_use(machine, state, value, args, node) if is_unknown else value
 
@@ -166,7 +199,8 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
     if isinstance(func, Ref):
         record = state[func]
         if isinstance(record, values.Class):
-            return instantiate(machine, state, func, args, node)
+            made = instantiate(machine, state, func, args, node)
+            return _by_use_if_open(machine, state, record, made, args, node)
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
     if isinstance(func, Unknown):
@@ -174,6 +208,17 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
     if isinstance(func, bool):
         _flag_called(machine, args, node)
     return unknown_call(machine, state, args.values(), node)
+
+
+def _by_use_if_open(
+    machine: Machine, state: State, cls: values.Class, made: Value, args: Args, node: cst.CSTNode
+) -> Value:
+    """Return what was made by a class of a package; where it is not all known, rather what its use says."""
+    if not machine.program.is_installed(cls.module) or not isinstance(made, Ref):
+        return made
+    is_open = parameters_of(state, made)[1] if is_module(state, made) else state.at(made, Instance).open
+    shown = made_by_use(machine, state, Unknown(syntax=node), args, node) if is_open else made
+    return shown if isinstance(shown, Ref) else made
 
 
 def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
@@ -239,6 +284,10 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
     escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
+    if func.origin is not None and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if node.func.attr.value in _OF_ITEMS and not origins(state, args.values()):
+            return Unknown(None, func.origin, None, node)  # As `losses.values()`.
+        return unknown_call(machine, state, (func, *args.values()), node)
     return unknown_call(machine, state, args.values(), node)
 
 
@@ -246,7 +295,12 @@ def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     if not isinstance(receiver, Unknown):
-        return unknown_call(machine, state, (receiver, *args.values()), node)
+        # A method of a network that is not shown.
+        kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
+        return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
+    if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
+        enter_mode(machine, state, context)
+        return None
     if receiver.kind == "array":
         return array_method(receiver, name, args, node)
     if receiver.kind == "number" and name == "item":
@@ -282,6 +336,10 @@ def _method_of_unknown(
     if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):
         return result
     return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
+
+
+_OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
+"""Methods of containers that give what is in them."""
 
 
 splitting(Call, run_call)

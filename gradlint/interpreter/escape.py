@@ -18,10 +18,12 @@ from gradlint.interpreter.torch.switches import thaw
 from gradlint.source.lower.syntax import called_name
 
 
-def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> Value:
+def unknown_call(
+    machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode, *, may_thaw: bool = True
+) -> Value:
     """Return the result of a call that is not known: it may depend on everything that went in.
 
-    A decorator that is not known is taken to leave the function as it is.
+    A decorator that is not known is taken to leave the function as it is. `may_thaw`: frozen leaves may be switched on.
     """
     values = tuple(values)
     if type(node) is cst.Decorator and len(values) == 1:
@@ -33,7 +35,7 @@ def unknown_call(machine: Machine, state: State, values: Iterable[Value], node: 
         return Unknown(syntax=node)
     machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
-    if machine.frozen:
+    if machine.frozen and may_thaw:
         thaw(machine, state, values)
     for value in values:
         if type(value) is NoGradient and called_name(node).startswith("assert"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -12,9 +12,22 @@ from gradlint.domain.announcement import GraphsShared, Listener, ModuleMade, Ret
 from gradlint.domain.event import Event
 from gradlint.domain.graph import Node
 from gradlint.domain.state import Frame, Names, State, fresh_address
-from gradlint.domain.value import Args, Bound, Class, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Class,
+    Function,
+    Imported,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.dispatch import call_in_place
-from gradlint.interpreter.escape import escape
+from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
 from gradlint.interpreter.machine import Machine, Observer
 from gradlint.interpreter.program import BUILTINS, Loaded, Loading, Program
@@ -39,6 +52,7 @@ from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
+from gradlint.interpreter.world.fragment import TRAINING_STEP
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
@@ -58,6 +72,9 @@ class Interpreter(Machine):
     def unbound(self, state: State, name: str, number: int) -> Value:
         """Look among star imports, builtins, and what a fragment supposes."""
         program, frame = self.program, state.frames[number]
+        module = None if program.environment is None else program.environment.module(frame.file or "")
+        if module is not None and program.is_bound(f"{module}.{name}"):
+            return self.imported(state, Imported("", f"{module}.{name}"))
         if frame.stars:
             found = from_stars(self, state, frame, name)
             if found is not None:
@@ -83,17 +100,25 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
         state = ends[0] if ends else machine.exits[-1].state if machine.exits else state
     state.leave(program.frame)
     frame = state.frames[program.frame]
+    for value in frame.names.values() if unit.installed else ():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, (Sequence, Mapping)):
+            state.put(value.id, record._replace(open=True))  # Other code of the package may add to it.
+        invalidate_attributes(state, value)
     names: Names = {name: value for name, value in frame.names.items() if isinstance(name, str)}
     return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)
 
 
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
-STEPS_TO_TRAIN = 12_000
+STEPS_TO_TRAIN = 40_000
 """At least so many for a file that may backpropagate: training loops are short, and their paths many."""
 
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
+
+SHARE_TO_TRAIN = 0.7
+"""The same of a function that runs a backward."""
 
 
 @dataclass(frozen=True)
@@ -101,13 +126,15 @@ class Interpretation:
     """What was seen, and what was given up: calls too deep, paths dropped, operations that are not known.
 
     `absences` is what did not happen, judged over all paths of this file; another file may do it all the same.
-    `units` are the other files whose code was run: nodes of events may stand there.
+    `units` are the other files whose code was run: nodes of events may stand there. `entrances` are the calls that led
+    to each function of an installed package.
     """
 
     events: tuple[Event, ...]
     give_ups: Counter[str]
     absences: tuple[Event, ...] = ()
     units: tuple[Unit, ...] = ()
+    entrances: dict[cst.CSTNode, set[cst.CSTNode]] = field(default_factory=dict)
 
 
 def interpret(
@@ -139,14 +166,16 @@ def interpret(
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
     units = () if loading is None else loading.units()
-    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units)
+    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units, machine.entrances)
 
 
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
     return (
-        own is None or own.module is not module or any("backward" in word or word == "zero_grad" for word in own.words)
+        own is None
+        or own.module is not module
+        or any("backward" in word or word in ("zero_grad", TRAINING_STEP) for word in own.words)
     )
 
 
@@ -191,7 +220,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    with machine.bounded(SHARE), machine.assuming():
+    share = SHARE_TO_TRAIN if function.code.node in machine.program.backpropagating else SHARE
+    with machine.bounded(share), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
         invalidate_gradients(machine, state, function.code.node)
@@ -212,7 +242,7 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
             machine.announce(end, Returned(function.code.node, function.owner is not None, value))
     if machine.backwards == backwards:
         method = function.owner is not None
-        left = [event.in_uncalled(method=method) for event in machine.events[events:]]
+        left = [event.in_uncalled(function.code.name, method=method) for event in machine.events[events:]]
         machine.events[events:] = [event for event in left if event is not None]
     return ends
 
@@ -287,12 +317,14 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
             machine.announce(after, ModuleMade(record.code.node, made))
-        for method in methods:
+        for method in sorted(methods, key=lambda one: not is_configuration(after, one, made)):
             if method.code in machine.called or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
             backwards = machine.backwards
             ends = _function(machine, after.fork(), method, Args((receiver,)))
+            if len(ends) == 1 and is_configuration(after, method, made):
+                after = ends[0]  # Which the framework calls before all others.
             if machine.backwards > backwards:
                 training.append(method)
             if names := attributes_kept(after, ends, made):

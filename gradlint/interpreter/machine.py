@@ -41,6 +41,15 @@ OTHER_FILES = 0.3
 them; while such code runs, `Machine.foreign_limit` is the budget at which no more of its calls are followed."""
 
 
+INSTALLED = 0.1
+"""The steps for code of installed packages, as a share of those for the file. `Machine.installed_left` is what is left
+of them. While such code runs, `Machine.entrance` is the call that led there, `Machine.own_limit` the limit outside, and
+`Machine.entrances` collects for each function of it the calls from outside that led to it."""
+
+INSTALLED_CALL = 400
+"""The steps of one call of it. Calls in it are not followed beyond; in twice that time it is given up."""
+
+
 class Exit(NamedTuple):
     """A way out of a block: `kind` is "return", "break", "continue" or "raise"."""
 
@@ -102,6 +111,10 @@ class Machine(ABC):
         self.limit = 0
         self.allowance = int(budget * OTHER_FILES)
         self.foreign_limit: int | None = None
+        self.installed_left = int(budget * INSTALLED)
+        self.entrance: cst.CSTNode | None = None
+        self.entrances: dict[cst.CSTNode, set[cst.CSTNode]] = {}
+        self.own_limit = 0
         self.detour = 0
         self.events: list[Event] = []
         self.give_ups: Counter[str] = Counter()
@@ -134,6 +147,8 @@ class Machine(ABC):
         self.observer: Observer | None = None
         self.assumes = True
         """Whether values may be made up for what nobody in sight gives."""
+        self.entered: cst.CSTNode | None = None
+        """The call by which this file has run into the code of another, while it runs."""
         self.assumed: tuple[Assumption, ...] = ()
         """What has been assumed on the way to what is run now."""
         self.all_assumed: tuple[Assumption, ...] = ()
@@ -248,12 +263,18 @@ class Machine(ABC):
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:
         """Give a part of the program its share of the steps; what runs out of them is given up, and counted."""
-        outer, self.limit = self.limit, max(self.limit, self.budget - int(share * self.steps))
+        with self.within(max(self.limit, self.budget - int(share * self.steps))):
+            yield
+
+    @contextmanager
+    def within(self, limit: int, otherwise: str = "out of steps") -> Iterator[None]:
+        """Run a part of the program as long as there are more steps left than a limit; count it if it is given up."""
+        outer, self.limit = self.limit, limit
         depth, exits, loops, expected = len(self.stack), len(self.exits), len(self.iterations), self.expected
         try:
             yield
         except OutOfBudgetError:
-            self.give_up("out of steps")
+            self.give_up(otherwise)
             del self.stack[depth:]
             del self.exits[exits:]
             self.expected = expected
@@ -264,14 +285,19 @@ class Machine(ABC):
     @contextmanager
     def in_own_file(self) -> Iterator[None]:
         """Run code of the file itself between that of another file: its steps are its own."""
-        limit, before, self.foreign_limit = self.foreign_limit, self.budget, None
+        foreign, limit, before = self.foreign_limit, self.limit, self.budget
+        entrance, self.entrance = self.entrance, None
+        self.foreign_limit = None
+        if entrance is not None:
+            self.limit = self.own_limit
         try:
             yield
         finally:
-            if limit is not None:
-                used = before - self.budget
-                self.detour += used
-                self.foreign_limit = limit - used
+            used = before - self.budget
+            self.detour += used if foreign is not None else 0
+            self.foreign_limit = None if foreign is None else foreign - used
+            self.limit = limit - used if entrance is not None else limit
+            self.entrance = entrance
 
     def end(self, state: State) -> tuple[list[Event], list[Event]]:
         """End the run; return what was seen, and what the program leaves undone."""
@@ -347,6 +373,10 @@ class Machine(ABC):
             return
         if self.assumed:
             event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
+        if self.entered is not None:
+            event = replace(event, caller=self.entered)
+        if self.entrance is not None:
+            event = replace(event, installed=True)
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))

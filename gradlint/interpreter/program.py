@@ -13,13 +13,17 @@ import libcst as cst
 
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
-from gradlint.domain.value import External, Function, Mapping, Record, Ref, Value
-from gradlint.interpreter.world.fragment import TRAINING, Fragment, backpropagating
+from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
+from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragment, backpropagating
 from gradlint.source.core import Import
+from gradlint.source.environment.environment import Environment
 from gradlint.source.files import Files, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
+
+INSTALLED_TEXT = 40_000
+"""How many characters of installed files one file may look into."""
 
 CHAIN = 10
 """How long a chain of files may be in which the top level of each looks into the next."""
@@ -36,7 +40,8 @@ class Loaded(NamedTuple):
 class Loading:
     """The files that one checked file looks into, and those whose top level is being run just now, by `run`.
 
-    `provisional` holds what depends on the way it was reached: files of a circle, and files that look into these.
+    `provisional` holds what depends on the way it was reached: files of a circle, those that look into these, and those
+    for which there was no room to look further.
     """
 
     def __init__(self, other_files: Files, run: Callable[[Unit, Loading], Loaded]) -> None:
@@ -47,6 +52,7 @@ class Loading:
         self.on_the_way: list[bool] = []
         self.provisional: dict[str, Loaded] = {}
         self.seen: dict[str, Unit] = {}
+        self._room = INSTALLED_TEXT
 
     def units(self) -> tuple[Unit, ...]:
         """Return the files that were looked into."""
@@ -63,6 +69,11 @@ class Loading:
             needs.add(path)
         if unit is None:
             return None
+        if unit.installed and path not in self.seen:
+            self._room -= len(unit.text)
+            if self._room < 0:
+                self.on_the_way = [True] * len(self.running)
+                return None
         self.seen[path] = unit
         if path in self.provisional:
             self.on_the_way = [True] * len(self.running)
@@ -101,7 +112,7 @@ def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
     return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
 
 
-_TRAINING = re.compile(rf"\.[\s\\]*({'|'.join(TRAINING)})\b")
+_TRAINING = re.compile(rf"\.[\s\\]*({'|'.join(TRAINING)})\b|\bdef {TRAINING_STEP}\b")
 
 BUILTINS = frozenset(dir(builtins)) | {"reveal"}
 
@@ -130,6 +141,7 @@ class Program:
         self.frame = 1
         self.loading = loading
         self.admitted: dict[str, Loaded | None] = {}
+        self._units = 0
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
 
@@ -149,6 +161,16 @@ class Program:
         """The names of this file that nothing binds."""
         assert isinstance(self.nowhere, cst.Module)
         return Fragment(self.nowhere)
+
+    def fragment_at(self, state: State) -> Fragment:
+        """Return the names of the file whose code a state runs."""
+        path = self.module_of(state)
+        unit = None if self.loading is None or not path or path == self.home else self.loading.other_files.unit(path)
+        if unit is None:
+            return self.fragment
+        if not isinstance(unit.fragment, Fragment):
+            unit.fragment = Fragment(unit.module)
+        return unit.fragment
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -174,6 +196,25 @@ class Program:
             return None
         return self.loading.other_files.find(importer, instr.path, instr.level)
 
+    @property
+    def environment(self) -> Environment | None:
+        """What is installed, if it may be looked into: for the sake of a file that backpropagates."""
+        return self.loading.other_files.environment if self.loading is not None and self.may_backpropagate else None
+
+    def is_installed(self, path: str) -> bool:
+        """Return whether a path is that of a statement of an installed file."""
+        return self.environment is not None and self.environment.module(path) is not None
+
+    def is_bound(self, path: str) -> bool:
+        """Return whether a statement of an installed file binds a dotted name."""
+        found = self.environment is not None and self.environment.reads(path)
+        return found and self.environment is not None and self.environment.find(path) is not None
+
+    def library(self, path: str) -> External | Imported:
+        """Return what a dotted name of a library stands for; a promise, where its source may say."""
+        known = self.environment is None or not self.environment.reads(path)
+        return self.external(path) if known else Imported("", path)
+
     def below(self, path: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
         return None if self.loading is None else self.loading.other_files.below(path, name)
@@ -181,7 +222,8 @@ class Program:
     def loaded(self, path: str, give_ups: Counter[str]) -> Loaded | None:
         """Return what another file leaves, asked for once; None where it is not known."""
         if self.loading is not None and path not in self.admitted:
-            if len(self.admitted) < UNITS:
+            if self.is_installed(path) or self._units < UNITS:
+                self._units += not self.is_installed(path)
                 self.admitted[path] = self.loading.load(path)
             else:
                 give_ups["imports not followed"] += 1

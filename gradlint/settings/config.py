@@ -41,7 +41,10 @@ class FileIgnore(NamedTuple):
 
 
 class Config(Frozen):
-    """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in."""
+    """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in.
+
+    `environment` is an interpreter or the directory of an environment, whose packages are read as source.
+    """
 
     root: Path = field(default_factory=Path.cwd)
     selections: tuple[Selection, ...] = ()
@@ -54,6 +57,7 @@ class Config(Frozen):
     unsafe_fixes: bool = False
     fixable: tuple[str, ...] = ("ALL",)
     unfixable: tuple[str, ...] = ()
+    environment: Path | None = None
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""
@@ -77,6 +81,8 @@ class Overrides(Frozen):
     unsafe_fixes: bool | None = None
     fixable: tuple[str, ...] | None = None
     unfixable: tuple[str, ...] = ()
+    python: Path | None = None
+    no_environment: bool = False
 
     def apply(self, config: Config) -> Config:
         """Return the configuration with these options on top."""
@@ -90,6 +96,7 @@ class Overrides(Frozen):
             unsafe_fixes=config.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
             fixable=config.fixable if self.fixable is None else self.fixable,
             unfixable=(*config.unfixable, *self.unfixable),
+            environment=None if self.no_environment else self.python or config.environment,
         )
 
 

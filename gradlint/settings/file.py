@@ -10,6 +10,7 @@ from pathlib import Path
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import DEFAULT_EXCLUDE, Config, ConfigError, FileIgnore
+from gradlint.settings.environment import environment_of
 from gradlint.settings.selection import ALL, Selection, unknown_word
 
 if sys.version_info >= (3, 11):
@@ -22,7 +23,7 @@ FILES = ("gradlint.toml", "pyproject.toml")
 KEYS = (
     *("select", "extend-select", "ignore", "per-file-ignores"),
     *("exclude", "extend-exclude", "respect-gitignore", "output-format"),
-    *("fix", "unsafe-fixes", "fixable", "unfixable"),
+    *("fix", "unsafe-fixes", "fixable", "unfixable", "python"),
 )
 
 
@@ -92,6 +93,7 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
         unsafe_fixes=table.flag("unsafe-fixes", default=False),
         fixable=table.codes("fixable") if "fixable" in entries else (ALL,),
         unfixable=table.codes("unfixable"),
+        environment=environment_of(root, table.text("python")),
     )
 
 
@@ -113,6 +115,12 @@ class _Table(Frozen):
         value = self.entries.get(key, default)
         if not isinstance(value, bool):
             raise ConfigError(f"{self.path}: `{key}` must be true or false")
+        return value
+
+    def text(self, key: str) -> str | None:
+        value = self.entries.get(key)
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{self.path}: `{key}` must be a string")
         return value
 
     def choice(self, key: str, options: Sequence[str]) -> str:

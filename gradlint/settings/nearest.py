@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradlint.settings.config import Config, Overrides
+from gradlint.settings.environment import environment_of
 from gradlint.settings.file import configured_in
 
 
@@ -29,5 +30,5 @@ class Configs:
         if found is not None:
             return self._overrides.apply(found)
         if directory == directory.parent:
-            return self._overrides.apply(Config())
+            return self._overrides.apply(Config(environment=environment_of(Path.cwd())))
         return self.of(directory.parent)

@@ -9,6 +9,7 @@ from pathlib import Path
 import libcst as cst
 
 from gradlint.source.core import Code
+from gradlint.source.environment.environment import Environment
 from gradlint.source.layout import Layout
 from gradlint.source.lower import lower_module
 from gradlint.source.parse import parse
@@ -18,17 +19,21 @@ from gradlint.source.read import Unusable, decode, read_bytes
 class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
-    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that;
-    `ranges` are the places of the nodes. All three are kept for the files that come later in the same run.
+    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that; `fragment`
+    is what its names stand for, `ranges` are the places of the nodes. All are kept for the files that come later in the
+    same run. A statement of an `installed` file stands in its `file` after so many `rows`; nothing is reported there.
     """
 
-    def __init__(self, path: str, text: str, module: cst.Module) -> None:
+    def __init__(self, path: str, text: str, module: cst.Module, installed: tuple[str, int] | None = None) -> None:
         self.path = path
+        self.file, self.rows = installed or (path, 0)
+        self.installed = installed is not None
         self.text = text
         self.module = module
         self.code: Code = lower_module(module)
         self.loaded: object = None
         self.needs: frozenset[str] = frozenset()
+        self.fragment: object = None
         self.ranges: object = None
 
     @cached_property
@@ -45,17 +50,26 @@ LONGEST = 300_000
 
 
 class Files(Layout):
-    """The store of files read: those that a file may import, by path, or, for a package without one, by its folder."""
+    """The store of files read: those that a file may import, by path, or, for a package without one, by its folder.
 
-    def __init__(self) -> None:
+    Of what is installed in the `environment`, each statement counts as a file.
+    """
+
+    def __init__(self, environment: Environment | None = None) -> None:
         super().__init__()
+        self.environment = environment
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
         """Return the file at a path, read and parsed; None where it is a folder or cannot be read."""
-        unit = self._units.pop(path) if path in self._units else _read(path)
+        unit = self._units.pop(path) if path in self._units else self._read(path)
         self._units[path] = unit
         return unit
+
+    def _read(self, path: str) -> Unit | None:
+        if self.environment is not None and self.environment.module(path) is not None:
+            return _statement(path, self.environment)
+        return _read(path)
 
     def own(self, path: str, text: str) -> Unit | Unusable:
         """Return the file that is checked, whose text is at hand, and drop what was not used for long."""
@@ -67,7 +81,9 @@ class Files(Layout):
         if isinstance(module, Unusable):
             return module
         unit = Unit(path, text, module)
-        if path and len(text) <= LONGEST and path not in self._units:
+        if path and len(text) <= LONGEST:
+            if known is not None:
+                self._forget({path})
             self._units[path] = unit
         return unit
 
@@ -81,6 +97,10 @@ class Files(Layout):
             used -= 0 if unit is None else len(unit.text)
             gone.add(path)
             del self._units[path]
+        self._forget(gone)
+
+    def _forget(self, gone: set[str]) -> None:
+        """Drop what was learnt of others through some files."""
         for unit in self._units.values():
             if unit is not None and not gone.isdisjoint(unit.needs):
                 unit.loaded, unit.needs = None, frozenset()
@@ -93,3 +113,12 @@ def _read(path: str) -> Unit | None:
         return None
     module = parse(text)
     return None if isinstance(module, Unusable) else Unit(path, text, module)
+
+
+def _statement(path: str, environment: Environment) -> Unit | None:
+    found = environment.statement(path)
+    if found is None:
+        return None
+    file, text, rows = found
+    module = parse(text)
+    return None if isinstance(module, Unusable) else Unit(path, text, module, (file, rows))

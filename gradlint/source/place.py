@@ -34,8 +34,10 @@ class Places:
     libcst is asked about one statement of the top level at a time, when something is said about a node in it.
     """
 
-    def __init__(self, module: cst.Module) -> None:
+    def __init__(self, module: cst.Module, rows: int = 0) -> None:
+        """Take a module that stands after so many rows."""
         self._module = module
+        self._before = rows
         self._sheets: dict[int, _Sheet] = {}
 
     def __contains__(self, node: cst.CSTNode) -> bool:
@@ -79,6 +81,10 @@ class Places:
                 found += _outside_functions(later)
         return found
 
+    def function_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        """Return the innermost function in which a node stands, if it is no lambda."""
+        return self._of(node).function_around(node)
+
     def rows(self, span: Span) -> tuple[int, int]:
         """Return the first and last row of the statement in which the span begins.
 
@@ -102,7 +108,7 @@ class Places:
     @cached_property
     def _offsets(self) -> list[int]:
         """How many rows stand before each statement of the top level, and the comments that belong to it."""
-        rows = [sum(self._count(line) for line in self._module.header)]
+        rows = [self._before + sum(self._count(line) for line in self._module.header)]
         rows += map(self._count, self._module.body)
         return list(accumulate(rows))
 

@@ -32,6 +32,7 @@ class FakeInterpretation:
     give_ups: Counter[str] = field(default_factory=Counter)
     absences: tuple[Event, ...] = ()
     units: tuple[Unit, ...] = ()
+    entrances: dict[cst.CSTNode, set[cst.CSTNode]] = field(default_factory=dict)
 
 
 def fake_interpret(module: cst.Module, lines: int, path: str, other_files: Files) -> FakeInterpretation:

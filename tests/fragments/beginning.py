@@ -1,6 +1,9 @@
 """What the fragments take for granted: networks, optimizers, losses, and data, under the names that people use."""
 
 # ruff: noqa: F401, N812, N816
+from types import SimpleNamespace
+from typing import Optional
+
 import torch
 import torch.nn.functional as F
 from torch import nn, optim

@@ -124,6 +124,32 @@ model.eval()
 with torch.no_grad():
     accelerator.unwrap_model(model)(torch.ones(1, 3)).numpy()
 """,
+    "accelerate: a backward past the accelerator": """
+from accelerate import Accelerator
+
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model, other = nn.Linear(3, 1), nn.Linear(3, 1)
+optimizer = torch.optim.AdamW([*model.parameters(), *other.parameters()], lr=1e-5)
+model, optimizer = accelerator.prepare(model, optimizer)
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    other(x).pow(2).mean().backward()
+    model(x).pow(2).mean().backward()  # GRD505
+    accelerator.backward(model(x).pow(2).mean())
+    optimizer.step()
+""",
+    "fabric: a backward past the fabric": """
+import lightning as L
+
+fabric = L.Fabric(precision="16-mixed")
+model = fabric.setup_module(nn.Linear(3, 1))
+optimizer = fabric.setup_optimizers(torch.optim.SGD(model.parameters(), lr=0.1))
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    torch.autograd.backward(loss)  # GRD505
+    optimizer.step()
+""",
     "accelerate: gradients that nobody clears": """
 from accelerate import Accelerator
 

@@ -12,17 +12,17 @@ from gradlint.facts.traits import STEEP
 
 Role: TypeAlias = (
     Literal["value", "input", "pair", "receiver", "target", "around", "networks", "inside", "within", "exponents"]
-    | Literal["bare", "rebound", "retained", "iterations", "static", "saved", "arriving"]
+    | Literal["bare", "named", "rebound", "retained", "iterations", "static", "saved", "arriving"]
 )
 """What is watched of a place: its value; the first argument of the call, or the first two; what a method or attribute
 is of; what an attribute is set on; the tensor of `.data`, before and after; the networks whose parameters are asked
 for; the value together with what its function is given, or with `self` and its own first argument; what goes into
 exponentials and logarithms.
 
-Then: the expression that is all of a statement; the value that a variable gets, together with the one that it had;
-whether a graph is retained; what a loop iterates over; a method of a class, and the same of an object; what a function
-saves, together with its context and what it was given; a tensor that is written to, before and after, and what the
-function around it is given."""
+Then: the expression that is all of a statement; what such a call computes of, before and after; the value that a
+variable gets, together with the one that it had; whether a graph is retained; what a loop iterates over; a method of a
+class, and the same of an object; what a function saves, together with its context and what it was given; a tensor that
+is written to, before and after, and what the function around it is given."""
 
 WATCHED, STRAINED = "watched", "strained"
 _GIVEN = "given_first"
@@ -119,8 +119,8 @@ class Watcher(ast.NodeTransformer):
             note = _note_target(node)
             self.found += note is not None
             return node if note is None else [node, note]
-        if role in ("around", "arriving"):
-            note = _note_around(node) if role == "around" else _note_written(node)
+        if role in _NOTES:
+            note = _NOTES[role](node)
             self.found += note is not None
             self._arriving |= role == "arriving" and note is not None
             return node if note is None else [note, node, note]
@@ -294,6 +294,15 @@ def _note_around(node: ast.stmt) -> ast.stmt | None:
     return None
 
 
+def _note_named(node: ast.stmt) -> ast.stmt | None:
+    """Return what the call that is a statement is a method of, or the arguments of a function that have a name."""
+    match node:
+        case ast.Expr(ast.Call(func=ast.Attribute(of), args=args, keywords=words)):
+            given = [*args, *(word.value for word in words)] if root_of(of) in _FUNCTIONS_OF else [of]
+            return ast.Expr(call(WATCHED, *(one for one in given if isinstance(one, (ast.Name, ast.Attribute)))))
+    return None
+
+
 def _note_given(owner: ast.ClassDef) -> None:
     """Note what the methods of a custom function are given, together with its context."""
     for method in owner.body:
@@ -309,6 +318,14 @@ def _note_written(node: ast.stmt) -> ast.stmt | None:
             name = root_of(target)
             return ast.Expr(call(WATCHED, ast.Name(name, ast.Load()))) if name else None
     return None
+
+
+_NOTES: dict[str, Callable[[ast.stmt], ast.stmt | None]] = {
+    "around": _note_around,
+    "arriving": _note_written,
+    "named": _note_named,
+}
+"""What is noted before and after a statement."""
 
 
 def _note_method(owner: str, method: str) -> ast.stmt:

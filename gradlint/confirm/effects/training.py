@@ -231,6 +231,44 @@ def watched(value):
     named.append(value)
 """
 
+_WRITES = """\
+versions = []
+def watched(*given):
+    versions.append([one._version for one in given if isinstance(one, torch.Tensor)])
+"""
+
+# The module whose call has ended last is the one that was called at the place.
+_EVALUATED = """\
+from torch.nn.modules.module import register_module_forward_hook
+latest, seen, walked = [], [], set()
+def after_forward(module, given, result):
+    changing = [part for part in module.modules() if getattr(part, 'p', 0) or hasattr(part, 'running_mean')]
+    latest[:] = [any(part.training for part in changing)]
+register_module_forward_hook(after_forward)
+def watched(value):
+    seen.extend((value.grad_fn, training) for training in latest if isinstance(value, torch.Tensor))
+    return value
+def noted(loss):
+    waiting = [loss.grad_fn]
+    while waiting:
+        function = waiting.pop()
+        if function is not None and function not in walked:
+            walked.add(function)
+            waiting.extend(edge for edge, _ in function.next_functions)
+    return loss
+def are_evaluated():
+    return [training for function, training in seen if function is None or function not in walked]
+"""
+
+_SHOWN_EVALUATED = """\
+from torch.nn.modules.module import register_module_forward_hook
+latest, modes = [], []
+def watched(value):
+    modes.extend(latest)
+    return value
+register_module_forward_hook(lambda module, given, result: latest.append(module.training))
+"""
+
 # The norms of gradients: when clipping is over, and when the optimizer takes them.
 _NORMS = """\
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -342,6 +380,16 @@ MODE = Measure(
     early=True,
 )
 
+EVALUATED = Measure(
+    "the network is in training mode, and no backward runs through what it computes",
+    (Variant(_EVALUATED),),
+    ("len(seen) > 0", "any(are_evaluated())"),
+    shown=(Variant(_SHOWN_EVALUATED),),
+    proof="assert not any(modes), 'this runs in training mode'",
+    watches=(Watch("value"),),
+    early=True,
+)
+
 STILL_SCALED = Measure(
     "what is clipped shrinks once more before the step",
     (Variant(_NORMS),),
@@ -388,6 +436,15 @@ NOT_CALLED = Measure(
     early=True,
 )
 
+DISCARDED_RESULT = Measure(
+    "the statement leaves the tensors as they are that it names",
+    (Variant(_WRITES),),
+    ("any(versions)", "versions[0::2] == versions[1::2]"),
+    proof="assert versions[0::2] != versions[1::2], 'nothing is written to'",
+    watches=(Watch("named"),),
+    early=True,
+)
+
 FAULTS = {"ClippedScaled": STILL_SCALED}
 """By the fault, where it asks for another measure than its rule."""
 
@@ -401,8 +458,10 @@ RULES = {
     "parameter-never-reached": UNREACHED,
     "constants-in-optimizer": CONSTANT,
     "train-mode-missing": MODE,
+    "eval-mode-missing": EVALUATED,
     "scheduler-before-optimizer": SCHEDULED,
     "sampler-set-epoch": SAME_ORDER,
     "loop-variable-rebound": REBOUND,
     "method-not-called": NOT_CALLED,
+    "result-discarded": DISCARDED_RESULT,
 }

@@ -93,6 +93,15 @@ _SAVED = "with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept.detach
 
 _COMPARED = "with torch.autograd.graph.saved_tensors_hooks(lambda saved: (saved, saved.detach().clone()), unpack):\n"
 
+_GIVEN = """\
+given = []
+def watched(value):
+    given.append((value, value.detach().clone()))
+    return value
+def is_changed(value, before):
+    return not torch.equal(value.detach(), before)
+"""
+
 WRONG_GRADIENT = Measure(
     "the gradient is not the one of the values that the forward pass saved",
     (Variant(_GRADIENTS), Variant(_GRADIENTS, _SAVED)),
@@ -184,7 +193,17 @@ BROADCAST = Measure(
 GETS = {kind: _activation(kind) for kind in _GETS}
 """By what the loss is said to be given."""
 
+SKIPPED = Measure(
+    "the tensor has other values after the call than it was given with",
+    (Variant(_GIVEN),),
+    ("len(given) > 0", "any(is_changed(*one) for one in given)"),
+    proof="assert not any(is_changed(*one) for one in given), 'the call has changed what it was given'",
+    watches=(Watch("input", at=("block",)),),
+    early=True,
+)
+
 RULES = {
+    "skip-overwritten": SKIPPED,
     "data-write-to-saved": WRONG_GRADIENT,
     **dict.fromkeys(("masked-nan", "root-at-zero"), NAN_GRADIENT),
     "gradient-uninitialised": UNINITIALISED,

@@ -47,6 +47,8 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
 
 
 def _is_difference(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.AugAssign):
+        return isinstance(node.operator, cst.SubtractAssign)
     return isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Subtract)
 
 
@@ -114,17 +116,18 @@ def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
     if name in traits.SCALES or name == "add":
         if name == "mul" and isinstance(left, Term) and isinstance(right, Term) and left.node is right.node:
             return True
-        return all(_is_operand_never_negative(one, depth) for one in (left, right))
+        return all(_is_operand_never_negative(one, depth, unknown=name != "add") for one in (left, right))
     if name in (traits.RANGES | {"sum"}):
         inner = term(node, "input", "tensor")
         return inner is not None and is_never_negative(inner, depth - 1)
     return False
 
 
-def _is_operand_never_negative(one: object, depth: int) -> bool:
+def _is_operand_never_negative(one: object, depth: int, *, unknown: bool) -> bool:
+    """Return whether an operand is never negative; a number that is not known counts as a scale, and positive."""
     if isinstance(one, Term):
         return is_never_negative(one, depth - 1)
-    return isinstance(one, (int, float)) and one >= 0
+    return one >= 0 if isinstance(one, (int, float)) else unknown
 
 
 def _is_peak(found: Term, depth: int = 8) -> bool:

@@ -36,3 +36,10 @@ class HiddenWriteToSaved(Fault):
     saver: cst.CSTNode
     saver_op: str
     backward: cst.CSTNode
+
+
+class SkipOverwritten(Fault):
+    """What a block was given is added to, or joined with, what it computes; `op` in the `block` has written to it."""
+
+    block: cst.CSTNode
+    op: str

@@ -64,4 +64,9 @@ class ModuleFlag(Fault):
 
 
 class DropoutAlwaysOn(Fault):
-    """A method of a module calls a dropout function that does not get the mode of the module."""
+    """A method of a module calls a dropout function that does not get the mode of the module, or a layer it has `made`.
+
+    Such a layer is in training mode, whatever the mode of the module.
+    """
+
+    made: bool

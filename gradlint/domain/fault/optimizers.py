@@ -32,6 +32,19 @@ class ParameterTooLate(OptimizerMisses):
     step: cst.CSTNode
 
 
+class ParameterUnfrozen(OptimizerMisses):
+    """A parameter, made at `made`, is switched on at the node, and `optimizer` was made without it."""
+
+    made: cst.CSTNode | None
+    optimizer: cst.CSTNode | None
+
+
+class LeafReplaced(OptimizerMisses):
+    """A new leaf, made at the node, is computed from one that an optimizer holds, made at `held`."""
+
+    held: cst.CSTNode | None
+
+
 class NetworkForgotten(OptimizerMisses):
     """A network, made at `made`, is given gradients at `backward`, and no optimizer holds it."""
 

@@ -7,12 +7,20 @@ from typing import ClassVar, Literal
 import libcst as cst
 
 from gradlint.domain.event import Fault
+from gradlint.domain.graph import Tri
 
 
 class TrainModeMissing(Fault):
     """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
+
+
+class EvalModeMissing(Fault):
+    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`."""
+
+    loop: cst.CSTNode | None
 
 
 class StateDictAlias(Fault):
@@ -38,6 +46,7 @@ class ZeroGradMisplaced(Fault):
     """Gradients that `backward` has filled are cleared before `step` could use them."""
 
     backward: cst.CSTNode
+    concerns_callers: ClassVar = True
     step: cst.CSTNode
 
 
@@ -83,10 +92,20 @@ class ClippedScaled(Fault):
     backward: cst.CSTNode
 
 
+class EngineBypassed(Fault):
+    """A loss is backpropagated past the engine that wraps the network, at `prepared`."""
+
+    prepared: cst.CSTNode
+
+
 class SteppedScaled(Fault):
-    """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran."""
+    """An optimizer steps by itself on the gradients of a scaled loss, of which `backward` ran.
+
+    `unscaled`: whether `unscale_` has divided them by the scale before.
+    """
 
     backward: cst.CSTNode
+    unscaled: Tri = False
 
 
 class UnscaledWithoutScale(Fault):
@@ -143,6 +162,16 @@ class StateNotDetached(Fault):
 
 class MethodNotCalled(Fault):
     """A statement names a method, and does not call it."""
+
+
+class ResultDiscarded(Fault):
+    """A statement computes a tensor by an operation that changes nothing, and does nothing with it.
+
+    `alike`: torch has an operation of this name that writes to its input.
+    """
+
+    name: str
+    alike: bool
 
 
 class EpochNotSet(Fault):

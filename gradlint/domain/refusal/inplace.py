@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import libcst as cst
@@ -29,11 +30,22 @@ class RefusedWrite(Refusal):
 
 
 class _GradOnlyWrite(RefusedWrite):
-    """A write that torch refuses only with grad mode on."""
+    """A write that torch refuses only with grad mode on; `uncalled` is the method, called by nobody, that writes."""
 
-    def in_uncalled(self, *, method: bool) -> Event | None:
-        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad."""
-        return None if self.parameter and not method else self
+    uncalled: str = ""
+
+    def in_uncalled(self, name: str, *, method: bool) -> Event | None:
+        """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad.
+
+        A method's callers may do so.
+        """
+        if not self.parameter or name in _RECORDING:
+            return self
+        return replace(self, uncalled=name) if method else None
+
+
+_RECORDING = frozenset({"forward", "__call__"})
+"""Methods that are called with grad mode on, at least in training."""
 
 
 class LeafWrite(_GradOnlyWrite):

@@ -18,15 +18,16 @@ class NumberIndexed(Refusal):
 class NumpyOnGrad(Refusal):
     """A tensor that requires grad, made at `made`, is to become a numpy array.
 
-    `uncalled`: in a function that nobody calls, which may be meant for callers that switch grad mode off.
+    `uncalled`: the function that nobody calls in which it is, and which may be meant for callers that switch grad
+    mode off.
     """
 
     made: cst.CSTNode | None
-    uncalled: bool = False
+    uncalled: str = ""
 
-    def in_uncalled(self, *, method: bool) -> Event:
+    def in_uncalled(self, name: str, *, method: bool) -> Event:
         """Return the refusal marked as one that the callers may have ruled out."""
-        return replace(self, uncalled=True)
+        return replace(self, uncalled=name)
 
 
 class DetachedView(Refusal):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.announcement import Prepared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Unknown, Value
@@ -22,6 +23,7 @@ from gradlint.interpreter.torch.tensor import as_tensor
 
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """prepare(model, optimizer, ...), setup(model, optimizer): one object by itself, several in a tuple."""
+    machine.announce(state, Prepared(node, tuple(args.values())))
     if args.open:
         return unknown_call(machine, state, args.values(), node)
     return args.positional[0] if len(args.positional) == 1 else args.positional
@@ -76,13 +78,14 @@ def _inside(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 _BOTH: dict[str, Native] = {
     "backward": _backward,
     "autocast": lambda machine, state, args, node: Context("autocast", syntax=node),
-    **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training", "launch"), _nothing),
+    **dict.fromkeys(("print", "log", "wait_for_everyone", "barrier", "end_training"), _nothing),
+    **dict.fromkeys(("save", "load", "save_state", "load_state", "init_trackers", "seed_everything"), _nothing),
 }
 
 _ACCELERATOR: dict[str, Native] = {
     **_BOTH,
-    "prepare": _given_back,
-    **dict.fromkeys((f"prepare_{name}" for name in ("model", "optimizer", "data_loader", "scheduler")), _itself),
+    **dict.fromkeys(("prepare", "prepare_model"), _given_back),
+    **dict.fromkeys((f"prepare_{name}" for name in ("optimizer", "data_loader", "scheduler")), _itself),
     "unwrap_model": _itself,
     "accumulate": _inside,
     "no_sync": _inside,
@@ -93,8 +96,7 @@ _ACCELERATOR: dict[str, Native] = {
 
 _FABRIC: dict[str, Native] = {
     **_BOTH,
-    "setup": _given_back,
-    "setup_module": _itself,
+    **dict.fromkeys(("setup", "setup_module"), _given_back),
     "setup_optimizers": _given_back,
     "setup_dataloaders": _given_back,
     "to_device": _itself,
@@ -135,9 +137,17 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(record: Instance, name: str) -> Native | None:
+def engine_method(ref: Ref, record: Instance, name: str) -> Native | None:
     """Return a known method of an engine."""
-    return ENGINES[record.cls.path].get(name) if is_engine(record) and isinstance(record.cls, External) else None
+    if not is_engine(record) or not isinstance(record.cls, External):
+        return None
+    methods = ENGINES[record.cls.path]
+
+    def launch(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        """launch(function, *args): function(fabric, *args), in each process."""
+        return machine.call(state, args.get(0, "function"), args._replace(positional=(ref, *args.positional[1:])), node)
+
+    return launch if name == "launch" and methods is _FABRIC else methods.get(name)
 
 
 def is_engine(record: Instance) -> bool:

@@ -19,6 +19,9 @@ _NUMBERS = (bool, int, float, complex)
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "**"})
 _BROADCASTING = _ARITHMETIC | {"//", "%", "<", "<=", ">", ">=", "==", "!="}
 
+_MOVED = ("reshape", "transpose", "squeeze", "ravel", "flatten", "repeat", "clip", "cumsum")
+"""Methods that give an array of the same type and another size."""
+
 NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
 
 
@@ -67,9 +70,11 @@ def array_method(array: Unknown, name: str, args: Args, node: cst.CSTNode) -> Va
     """Call a method of a numpy array: it gives an array again, computed from the first."""
     if name == "item":
         return Unknown("number", array.origin, None, node)
-    if array.key is None or array.key[0] != "array" or name not in ("astype", "copy"):
+    if array.key is None or array.key[0] != "array" or name not in ("astype", "copy", *_MOVED):
         return Unknown("array", array.origin, None, node)
     dtype = array.key[2]
+    if name in _MOVED:
+        return Unknown("array", array.origin, ("array", None, dtype, node), node)
     if name == "astype":
         wanted = args.get(0, "dtype")
         dtype = wanted if isinstance(wanted, str) else NUMPY_TYPES.get(getattr(wanted, "path", ""))

@@ -8,7 +8,7 @@ from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.tensors import DeepcopiedNonleaf, NumpyOnGrad
 from gradlint.domain.shape import is_single
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.belief import reveal_to_user
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
@@ -31,7 +31,7 @@ def _is_chosen(machine: Machine, state: State, func: cst.CSTNode | None) -> bool
     return local and state.undecided_since(state.frame)
 
 
-_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "squeeze", "array_equal"})
+_SHAPE_ONLY = frozenset({"shape", "ndim", "size", "isscalar", "array_equal"})
 """numpy functions that take a tensor which requires grad (measured with torch 2.13)."""
 
 
@@ -77,6 +77,25 @@ def _array(name: str) -> Native:
         return Unknown("array", None, ("array", known, kind, node), node)
 
     return make
+
+
+_SOURCES = ("numpy.random", "numpy.random.Generator", "numpy.random.RandomState")
+_DRAWN = ("normal", "standard_normal", "uniform", "random", "beta", "gamma", "laplace")
+_SPACES = ("linspace", "logspace", "geomspace")
+
+
+def _float64(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """normal(loc, scale, size), linspace(start, stop, num): float64, where an array is asked for and no other type."""
+    found, sized = _numpy(machine, state, args, node), args.get(2, "size")
+    plain = sized is not None and "dtype" not in args.keywords and not args.open
+    if not plain or not isinstance(found, Unknown):
+        return found
+    return Unknown("array", found.origin, ("array", None, "float64", node), node)
+
+
+def _spaced(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """linspace(start, stop, num): the number of values has a default."""
+    return _float64(machine, state, args._replace(keywords={"size": True, **args.keywords}), node)
 
 
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -161,6 +180,18 @@ def _copy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return value
 
 
+def _method(name: str) -> Native:
+    """numpy functions that call the method of that name of what they are given: of a tensor, torch's (measured)."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        tensor = known_tensor(machine, state, args.get(0, "a"))
+        if tensor is None:
+            return _numpy(machine, state, args, node)
+        return call_tensor_method(machine, state, tensor, name, args._replace(positional=args.positional[1:]), node)
+
+    return call
+
+
 def _abs(name: str) -> Native:
     def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         value = args.get(0, "x")
@@ -177,11 +208,16 @@ def _abs(name: str) -> Native:
 LIBRARIES: dict[str, Native] = {
     "numpy.*": _numpy,
     "numpy.array": _literal,
+    **{f"numpy.{name}": _method(name) for name in ("squeeze", "swapaxes")},
     "numpy.finfo": limits,
     "numpy.iinfo": limits,
     "numpy.asarray": _literal,
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
+    **{f"{source}.{name}": _float64 for source in _SOURCES for name in _DRAWN},
+    **{f"numpy.{name}": _spaced for name in _SPACES},
+    "numpy.random.default_rng": lambda *_: External("numpy.random.Generator"),
+    "numpy.random.RandomState": lambda *_: External("numpy.random.RandomState"),
     "math.*": _math,
     "gradlint.reveal": reveal_to_user,
     "random.*": lambda *_: Unknown("number"),

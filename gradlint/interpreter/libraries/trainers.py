@@ -111,7 +111,8 @@ def _backpropagate(machine: Machine, state: State, function: Function, returned:
         machine.announce(state, NumberBackpropagated(loss.syntax or function.code.node, loss.origin))
 
 
-_TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")
+TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")
+"""Classes whose `compute_loss` their library calls and backpropagates."""
 
 
 def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bool:
@@ -120,7 +121,7 @@ def _is_loss_of_trainer(state: State, function: Function, receiver: Value) -> bo
     cls = state[record.cls] if isinstance(record, Instance) and isinstance(record.cls, Ref) else None
     if function.code.name != "compute_loss" or not isinstance(cls, values.Class):
         return False
-    return any(isinstance(base, External) and _TRAINER.match(base.path) for base in cls.order)
+    return any(isinstance(base, External) and TRAINER.match(base.path) for base in cls.order)
 
 
 def _loss_computed(machine: Machine, state: State, function: Function, args: Args) -> list[tuple[State, Value]]:

@@ -10,6 +10,7 @@ from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, 
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
@@ -21,6 +22,7 @@ from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
 from gradlint.source.core import Attr, SetAttr
+from gradlint.source.lower.syntax import parts
 
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
@@ -33,7 +35,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, Ref):
         return _of_record(machine, state, obj, name, node)
     if isinstance(obj, values.NoGradient):
-        if not name.startswith("__") and obj.since >= 0:
+        if not name.startswith("__") and (obj.since >= 0 or _is_update(obj.syntax)):
             absent_gradient(machine, obj, node)
         return Unknown("raised")
     if isinstance(obj, External):
@@ -41,7 +43,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
             return known
         if obj.path.startswith("torch"):
             machine.announce(state, AttributeRead(node, obj, name))
-        return machine.program.external(f"{obj.path}.{name}")
+        found = machine.program.library(f"{obj.path}.{name}")
+        return found if isinstance(found, External) else machine.imported(state, found)
     if isinstance(obj, Unknown):
         return _of_unknown(machine, state, obj, name, node)
     if isinstance(obj, values.File):
@@ -56,6 +59,12 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         machine.emit(FunctionWithoutApply(node, "without-ctx", name))
         return Unknown("raised")
     return Bound(obj, name)
+
+
+def _is_update(made: cst.CSTNode | None) -> bool:
+    """Return whether a tensor is computed from a gradient, as in `w = w - lr * w.grad`: a leaf was meant to be it."""
+    nodes = reachable(() if made is None else (made,), parts)
+    return any(isinstance(node, cst.Attribute) and node.attr.value == "grad" for node in nodes)
 
 
 _OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable", "needs_input_grad", "saved_tensors"})

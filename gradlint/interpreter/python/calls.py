@@ -11,9 +11,11 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
-from gradlint.interpreter.escape import invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
-from gradlint.interpreter.machine import DEPTH, Exit, Machine, Region, splitting
+from gradlint.interpreter.libraries.model_zoos import call_foreign
+from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
+from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -37,11 +39,18 @@ def run_body(
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
         return _unfollowed(machine, state, function, args, node, "calls too deep")
+    if machine.program.is_installed(function.module) is (machine.entrance is None):
+        if machine.entrance is None:
+            return _run_installed(machine, state, function, args, node, consumer)
+        with machine.in_own_file():
+            return run_body(machine, state, function, args, node, consumer)
     if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
+    if machine.entrance is not None:
+        machine.entrances.setdefault(code.node, set()).add(machine.entrance)
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
@@ -78,15 +87,72 @@ def _run_other_file(
     if machine.allowance <= 0:
         return _unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
-    detour = machine.detour
+    detour, machine.entered = machine.detour, node
     try:
         results = run_body(machine, state, function, args, node, consumer)
     finally:
-        machine.foreign_limit = None
+        machine.foreign_limit = machine.entered = None
     before -= machine.detour - detour
     machine.allowance -= before - machine.budget
     machine.budget = before
     return results
+
+
+def _may_matter(machine: Machine, state: State, function: Function, args: Args) -> bool:
+    """Return whether a call into an installed package is given tensors, modules or optimizers, or may make them."""
+    if function.owner is None or not args.positional:
+        return True
+    receiver = args.positional[0]
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    torch = isinstance(record, Instance) and (library_base(state, record.cls) or "").startswith(_TORCH)
+    return torch or bool(origins(state, args.values()))
+
+
+_TORCH = ("torch.nn.", "torch.optim.", "torch.autograd.")
+
+
+def _run_installed(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, consumer: Consumer | None
+) -> list[tuple[State, Value]]:
+    """Run a call into an installed package, by steps of its own.
+
+    What is not followed to one end counts as unknown, be it that all ways in it seem to raise, or that several do not
+    agree: much in libraries is decided by what stands nowhere in their source.
+    """
+    if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
+        return _unknown_of_package(machine, state, function, args, node)
+    former, budget, detour = state.fork(), machine.budget, machine.detour
+    former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
+    limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
+    machine.entrance, machine.own_limit = node, machine.limit
+    results: list[tuple[State, Value]] = []
+    region = machine.open(state)
+    with machine.within(budget - 2 * INSTALLED_CALL, "calls into packages"):
+        results = run_body(machine, state, function, args, node, consumer)
+    machine.entrance, machine.foreign_limit = None, limit
+    budget -= machine.detour - detour
+    machine.installed_left -= budget - machine.budget
+    machine.budget = budget
+    for end, value in results:
+        end.set(RESULT, value)
+    ends = machine.join([end for end, _ in results], (RESULT,))
+    machine.close(ends, region)
+    if consumer is None and len(ends) != 1:
+        return _unknown_of_package(machine, former, function, args, node)
+    return [(end, end.locals[RESULT]) for end in ends]
+
+
+def _unknown_of_package(
+    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
+) -> list[tuple[State, Value]]:
+    """Give up a call into a package; where it is that of a module, all that torch calls, its result is computed."""
+    receiver = args.positional[0] if function.owner is not None and args.positional else None
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    is_module = isinstance(record, Instance) and (library_base(state, record.cls) or "").startswith("torch.nn.")
+    if isinstance(receiver, Ref) and is_module and function.code.name == "forward":
+        machine.give_up("calls into packages", node)
+        return [(state, call_foreign(machine, state, receiver, args._replace(positional=args.positional[1:]), node))]
+    return _unfollowed(machine, state, function, args, node, "calls into packages")
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:
@@ -105,7 +171,12 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """Give up a call: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    result = unknown_call(machine, state, args.values(), node)
+    if function.code.name == "forward" and machine.assumes:
+        # A network computes; it does not train itself.
+        escape(machine, state, args.values(), node)
+        result: Value = Unknown(syntax=node)
+    else:
+        result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         state.put(receiver.id, record._replace(open=True))

@@ -119,6 +119,12 @@ def annotated_names(record: Class) -> list[str]:
     return [target.value for target in annotated if isinstance(target, cst.Name)]
 
 
+def _members(name: str, attrs: dict[str, Value]) -> dict[str, Value]:
+    """Return the attributes of an enumeration: a member is equal to itself only, and prints as `Color.RED`."""
+    kept = {key: value for key, value in attrs.items() if key.startswith("_") or isinstance(value, Function)}
+    return {key: kept.get(key, f"{name}.{key}") for key in attrs}
+
+
 def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
     """def, lambda"""
     defaults = tuple((name, machine.read(state, operand)) for name, operand in instr.defaults.items())
@@ -142,6 +148,8 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             attrs = {name: value for name, value in end.locals.items() if isinstance(name, str) and "." not in name}
             end.leave(former)
             order, module = order_of_bases(end, bases), machine.program.module_of(end)
+            if External("enum.Enum") in bases:
+                attrs = _members(instr.code.name, attrs)
             record = Class(instr.code.name, bases, attrs, instr.code, module, order)
             ref = end.new(record)
             methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}

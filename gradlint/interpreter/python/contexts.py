@@ -16,6 +16,9 @@ DUAL = "dual level"
 ONCE = "once_differentiable"
 """What a decorator says of a backward: torch raises where its result is differentiated again."""
 
+STACK = "contextlib.ExitStack"
+"""The kind of a stack of contexts, whose modes end with its block."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import Assigned
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -33,6 +34,8 @@ def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
         return Sequence(tuple(value))
     if isinstance(value, Ref):
         return _items_of_record(machine, state, value, node)
+    if isinstance(value, Unknown) and value.origin is not None:
+        return Sequence((Unknown(None, value.origin, None, node),), open=True)
     return Sequence((), open=True)
 
 
@@ -90,10 +93,13 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
-    if known:
+    if known and not isinstance(value, Unknown):
         return known[position] if position < len(known) else Unknown()
     if isinstance(value, Unknown) and value.origin is not None:
-        return Unknown(None, value.origin, None, value.syntax)
+        made = value.origin
+        if made.op == "call":  # Each result of a call has a graph of its own, or none: a backward is through one.
+            made = Node("call", made.syntax, made.edges, tracked=None, cut=made.cut, place=made.place)
+        return Unknown(None, made, None, value.syntax)
     return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else Unknown()
 
 

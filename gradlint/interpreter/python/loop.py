@@ -25,6 +25,7 @@ from gradlint.interpreter.python.counters import next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, items_of
 from gradlint.interpreter.torch.parameters import NAME
+from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Block, Const, For, While
 from gradlint.source.lower.syntax import parts
@@ -82,6 +83,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     before = state.fork()
     live, broken = [state], []
     backwards, more = machine.backwards, False
+    summary = not exact and _stands_for_all(state, items)
     iterations = Iterations(machine, before, instr.node)
     while items_taken:
         item = items_taken.pop(0)
@@ -96,6 +98,8 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             break
         if not exact and instr.counters:
             _count_on(before, live, instr.counters)
+        if summary and len(live) == 1 and not live[0].undecided_since(iterations.number):
+            break  # It stands for all, and all went the same way.
         if not items_taken and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
             items_taken.append(_like(machine, live[0], item))
@@ -103,6 +107,12 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
+
+
+def _stands_for_all(state: State, items: Sequence) -> bool:
+    """Return whether the only item that is known stands for all: for the parameters of a network that is not shown."""
+    record = state.heap.get(items.items[0].id) if len(items.items) == 1 and isinstance(items.items[0], Ref) else None
+    return isinstance(record, Tensor) and SUMMARY in record.tags
 
 
 def _leave(

@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.escape import escape
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.containers import get_item, set_item
@@ -49,6 +50,9 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     if isinstance(obj, Unknown):
         if _is_number(machine, state, obj, index, node):
             return Unknown("number", obj.origin, None, node)
+        kept = state.facts.get(("at", obj, index)) if is_key(index) else None
+        if isinstance(kept, (Ref, Unknown)):
+            return kept
         if obj.origin is not None:
             return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
         if obj.key is not None and obj.key[0] == "array":
@@ -71,6 +75,10 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
     tensor = known_tensor(machine, state, obj)
     if isinstance(obj, Unknown) and tensor is None:
         shares_memory(state, obj, "index assignment", instr.node)
+        if is_key(index):
+            # Others may read it there; the same name gives it back.
+            escape(machine, state, (value,), instr.node)
+            state.decide(("at", obj, index), value)
     if tensor is not None:
         write_tensor(machine, state, tensor, index, value, instr.node)
     elif isinstance(obj, Ref):

@@ -9,7 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, STACK, enter_mode, leave_mode
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
 
@@ -35,7 +35,13 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     if isinstance(context, Ref) and isinstance(state.heap.get(context.id), Suspended):
         return run_with(machine, state, context, instr)
     state.set(instr.dest, _entered(machine, state, context, instr.node))
-    return machine.run(instr.body, [state])
+    if not isinstance(context, Unknown) or context.kind != STACK:
+        return machine.run(instr.body, [state])
+    saved, first_exit = (state.grad, state.inference, state.blocked), len(machine.exits)
+    after = machine.run(instr.body, [state])
+    for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
+        leave_mode(other, saved)
+    return after
 
 
 def _known(machine: Machine, state: State, instr: With, context: Context) -> list[State]:
@@ -69,7 +75,7 @@ def _entered(machine: Machine, state: State, context: Value, node: cst.CSTNode) 
         method = find_method(state, context, "__enter__")
         if method is not None:
             return machine.call(state, method, Args(), node)
-    if isinstance(context, Unknown):
+    if isinstance(context, Unknown) and context.kind != STACK:
         return machine.symbol("enter", context)
     return context
 

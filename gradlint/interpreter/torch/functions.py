@@ -182,6 +182,22 @@ def _is_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     return machine.symbol("is_tensor", value, kind="bool") if isinstance(value, Unknown) else False
 
 
+def _ask(name: str) -> Native:
+    """Functions that are the method of a tensor of that name."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        value = args.get(0, "input")
+        tensor = known_tensor(machine, state, value)
+        asked = Args(args.positional[1:])
+        return (
+            machine.symbol(name, value, kind="bool")
+            if tensor is None
+            else METHODS[name](machine, state, tensor, asked, node)
+        )
+
+    return call
+
+
 def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
     module = args.get(0, "module")
@@ -242,6 +258,13 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
+_OF_COMPILERS = (
+    *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
+    *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
+)
+"""What is false where Python runs a program on plain tensors."""
+
+
 SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
@@ -264,6 +287,8 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.set_grad_enabled", "torch.autograd.set_grad_enabled"), _set_grad_enabled),
     "torch.is_grad_enabled": lambda machine, state, *_: Unknown("bool") if state.grad is None else state.grad,
     "torch.is_tensor": _is_tensor,
+    **{f"torch.{name}": _ask(name) for name in ("is_floating_point", "is_complex")},
+    **dict.fromkeys(_OF_COMPILERS, lambda *_: False),
     **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
     **{
         f"torch.autograd.{name}": lambda *_: Context("other")
@@ -275,7 +300,7 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.set_default_dtype", "torch.set_default_tensor_type"), _other_default),
     **{f"torch.jit.{how}": _same for how in ("script", "ignore", "export", "unused")},
     **{f"torch.nn.utils.remove_{how}_norm": _same for how in ("weight", "spectral")},
-    "torch.compile": _same,
+    **dict.fromkeys(("torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"), _same),
     **DATA,
     **dict.fromkeys(SAMPLERS, new_sampler),
     **{f"torch.nn.utils.clip_grad_{how}": _clip for how in ("norm_", "value_", "norm")},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
@@ -97,10 +99,16 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
     return ref
 
 
+def _refuse(machine: Machine, refusal: HookWithoutGrad) -> None:
+    """Torch raises, unless the program is ready for it."""
+    if not machine.guarded:
+        machine.emit(refusal)
+
+
 def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.grad is False:
-        machine.emit(HookWithoutGrad(node, "retain_grad"))
+        _refuse(machine, HookWithoutGrad(node, "retain_grad"))
         return None
     state.put(ref.id, record._replace(retains=True))
     return None
@@ -108,7 +116,7 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     if tensor_at(state, ref).grad is False:
-        machine.emit(HookWithoutGrad(node, "register_hook"))
+        _refuse(machine, HookWithoutGrad(node, "register_hook"))
         return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
@@ -117,7 +125,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     """Register a hook on the accumulated gradient: only leaves have one."""
     record = tensor_at(state, ref)
     if record.grad is False or record.leaf is False:
-        machine.emit(HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
+        _refuse(machine, HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
         return Unknown()
     return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
@@ -135,6 +143,16 @@ def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 def _numel(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     count = numel(tensor_at(state, ref).shape)
     return machine.symbol("numel", ref, kind="int") if count is None else count
+
+
+def _is_type(test: Callable[[dtypes.DType], bool | None], name: str) -> Method:
+    """Tensor.is_floating_point, Tensor.is_complex"""
+
+    def call(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        known = test(tensor_at(state, ref).dtype)
+        return machine.symbol(name, ref, kind="bool") if known is None else known
+
+    return call
 
 
 def _dim(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -323,6 +341,8 @@ METHODS: dict[str, Method] = {
     "numel": _numel,
     "nelement": _numel,
     "dim": _dim,
+    "is_floating_point": _is_type(dtypes.is_floating, "is_floating_point"),
+    "is_complex": _is_type(dtypes.is_complex, "is_complex"),
     "ndimension": _dim,
     "resize_": _resize,
     "resize_as_": _resize,

@@ -30,7 +30,7 @@ from gradlint.domain.value import (
 from gradlint.facts import Entry, fact, resolve
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
-from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method
+from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method, is_engine
 from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
@@ -312,8 +312,11 @@ def call_module_method(
         if name in ("remove", "__exit__"):
             remove(state, record)
         return None
-    elif (known := engine_method(record, name)) is not None:
-        return known(machine, state, args, node)
+    elif is_engine(record):
+        known = engine_method(ref, record, name)
+        if known is not None:
+            return known(machine, state, args, node)
+        machine.announce(state, NameMissing(node, ref, name))
     else:
         base = library_base(state, record.cls)
         if base is not None and is_scheduler_path(base):

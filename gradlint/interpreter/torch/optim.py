@@ -114,7 +114,7 @@ def _collect(
                 continue
             more, more_open = _collect(machine, state, inner, node)
             # Where undecided tests may have picked the items, each group may hold the others' rest.
-            settled = settled and not (isinstance(inner, Ref) and state.undecided_since(inner.id))
+            settled = settled and not more_open and not (isinstance(inner, Ref) and state.undecided_since(inner.id))
             if shared is not None and settled:
                 shared.extend(one for one in more if one.id in found)
             found.update({one.id: one for one in more})

@@ -27,6 +27,9 @@ from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tenso
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
                      "torch.cuda.amp.grad_scaler.GradScaler", "torch.cpu.amp.GradScaler"})  # fmt: skip
+BYPASSED = "an optimizer steps past its scaler"
+"""What a path passes where `update` then finds nothing done because of an earlier mistake."""
+
 _SCHEDULERS = "torch.optim.lr_scheduler."
 
 
@@ -63,6 +66,8 @@ def call_helper(
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """scale(outputs): each tensor times the scale."""
     value = args.get(0, "outputs")
+    if _is_disabled(state, ref):
+        return value
     tensor = known_tensor(machine, state, value)
     if tensor is None and isinstance(value, Unknown) and value.origin is not None and value.origin.live:
         tensor = as_tensor(machine, state, value, node)  # As the sum of the losses that a network gives.
@@ -85,6 +90,8 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     if not isinstance(optimizer, Ref) or not params:
         forget_stages(state, ref)
         return None
+    if _is_disabled(state, ref):
+        return None
     former = _former(state, ref, optimizer)
     if former in ("unscaled", "stepped"):
         machine.emit(ScalerOutOfOrder(node, "unscaled twice" if former == "unscaled" else "unscaled after step"))
@@ -100,7 +107,7 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 def _former(state: State, scaler: Ref, optimizer: Ref) -> Literal["nothing", "unscaled", "stepped", "unknown"]:
     """Return what a scaler has done with an optimizer since it was updated last."""
     stages = stages_of(state, scaler)
-    return "unknown" if stages is None else stages.of.get(optimizer.id, "nothing")
+    return stages.of.get(optimizer.id, "nothing" if stages.whole else "unknown")
 
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -109,23 +116,28 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if not isinstance(optimizer, Ref) or not members_of(state, optimizer):
         forget_stages(state, ref)
         return unknown_call(machine, state, args.values(), node)
-    former = _former(state, ref, optimizer)
-    if former == "stepped":
-        machine.emit(ScalerOutOfOrder(node, "stepped twice"))
-    machine.announce(state, Unscaled(node, optimizer, "step", former))
-    enter_stage(state, ref, optimizer, "stepped")
+    if not _is_disabled(state, ref):
+        former = _former(state, ref, optimizer)
+        if former == "stepped":
+            machine.emit(ScalerOutOfOrder(node, "stepped twice"))
+        machine.announce(state, Unscaled(node, optimizer, "step", former))
+        enter_stage(state, ref, optimizer, "stepped")
     return OPTIMIZER_METHODS["step"](machine, state, optimizer, Args(args.positional[1:]), node)
 
 
 def _update(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """update(): the scale for the next iteration."""
     stages = stages_of(state, ref)
-    if stages is not None and not stages.of and not args.positional and not args.keywords:
-        machine.emit(ScalerOutOfOrder(node, "updated first"))
-    record = state.at(ref, Instance)
-    if record.config.get("enabled", True) is not False:
+    if stages.whole and not stages.of and not args.positional and not args.keywords:
+        machine.emit(ScalerOutOfOrder(node, "updated first"), unless=BYPASSED)
+    if not _is_disabled(state, ref):
         begin_stages(state, ref)
     return None
+
+
+def _is_disabled(state: State, ref: Ref) -> bool:
+    """Return whether a scaler was made with `enabled=False`: it accepts anything."""
+    return state.at(ref, Instance).config.get("enabled", True) is False
 
 
 _METHODS = {"scale": _scale, "unscale_": _unscale, "step": _step, "update": _update}

@@ -19,19 +19,20 @@ class StagesOf(PathFact):
 
 
 class Stages:
-    """What a scaler has done last with each optimizer.
+    """What a scaler has done last with each optimizer; of those that are missing nothing, or if not `whole`, anything.
 
     An object of its own, for facts are the same only if they are one.
     """
 
-    def __init__(self, of: dict[int, Stage]) -> None:
+    def __init__(self, of: dict[int, Stage], whole: bool = True) -> None:
         self.of = of
+        self.whole = whole
 
 
-def stages_of(state: State, scaler: Ref) -> Stages | None:
-    """Return what is known of a scaler; None where paths that differ in it were joined."""
+def stages_of(state: State, scaler: Ref) -> Stages:
+    """Return what is known of a scaler: nothing where paths that differ in it were joined."""
     found = state.facts.get(StagesOf(scaler.id))
-    return found if isinstance(found, Stages) else None
+    return found if isinstance(found, Stages) else Stages({}, whole=False)
 
 
 def begin_stages(state: State, scaler: Ref) -> None:
@@ -42,8 +43,7 @@ def begin_stages(state: State, scaler: Ref) -> None:
 def enter_stage(state: State, scaler: Ref, optimizer: Ref, stage: Stage) -> None:
     """The scaler has got further with an optimizer."""
     stages = stages_of(state, scaler)
-    if stages is not None:
-        state.decide(StagesOf(scaler.id), Stages({**stages.of, optimizer.id: stage}))
+    state.decide(StagesOf(scaler.id), Stages({**stages.of, optimizer.id: stage}, stages.whole))
 
 
 def forget_stages(state: State, scaler: Ref) -> None:

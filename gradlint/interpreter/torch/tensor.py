@@ -262,6 +262,9 @@ def size_symbol(machine: Machine, value: Unknown) -> Sym:
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
+    raised = (one for one in machine.events if type(one) is NoneGradientUsed and one.made is value.syntax)
+    if any(one.node is not node for one in raised):
+        return  # Python has raised already, where the program used it first.
     # If one of two ways went past the tensor, it is no fault where the same read finds a gradient on the other.
     either_way = value.read is not None and value.since >= 0
     machine.emit(NoneGradientUsed(node, value.syntax), unless=(value.read, "gradient") if either_way else None)

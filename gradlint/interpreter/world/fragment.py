@@ -178,11 +178,26 @@ _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp,
 
 
 def _spelled(node: cst.CSTNode) -> str | None:
+    """Return a name, or an attribute of one, or of that: `engine.model`, `self.engine.model`."""
     if isinstance(node, cst.Name):
         return node.value
-    if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
-        return f"self.{node.attr.value}"
-    return None
+    if not isinstance(node, cst.Attribute):
+        return None
+    inner = _spelled(node.value)
+    return None if inner is None or inner.count(".") == _DEEPEST else f"{inner}.{node.attr.value}"
+
+
+_DEEPEST = 2
+
+
+def owner_of(place: str) -> str:
+    """Return what a place is an attribute of: `self.engine` of `self.engine.model`; nothing for a name."""
+    return place.rpartition(".")[0]
+
+
+def attribute_of(place: str) -> str:
+    """Return the last name of a place: `model` of `self.engine.model`."""
+    return place.rpartition(".")[2]
 
 
 def _has(name: str) -> bool:
@@ -210,7 +225,7 @@ class Supposed:
         self.roles: dict[str, dict[str, cst.CSTNode]] = {}
         """By role the names, each with the place where it is assumed."""
         for name, place in free.items():
-            role, kind = _role(name.removeprefix("self."), names.uses_of(name))
+            role, kind = _role(attribute_of(name), names.uses_of(name))
             if role is not None:
                 self.roles.setdefault(role, {})[name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
@@ -237,13 +252,13 @@ class Fragment(Supposed):
         names = Names(module)
         hidden = names.bound | (names.inner - names.outer_uses)
         dynamic = {"exec", "globals", "locals", "vars"} & names.uses.keys()
-        free = {} if dynamic else {name: uses.first for name, uses in names.uses.items() if name not in hidden}
+        used = {name: uses.first for name, uses in names.uses.items()}
+        free = {} if dynamic else {name: node for name, node in used.items() if name not in hidden and "." not in name}
         super().__init__(names, free)
         self.free = free
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
-        places = {place: uses.first for place, uses in names.uses.items() if place.startswith("self.")}
-        self.attributes = Supposed(names, places)
+        self.attributes = Supposed(names, {one: node for one, node in used.items() if one.startswith("self.")})
         self.assigned = names.assigned
         self.made = dict(_made(names))
         """By call, what it gives: the name that this is assigned to, its role, and what says so."""
@@ -254,14 +269,14 @@ def _makers(names: Names) -> Iterator[str]:
     for place, calls in names.results.items():
         for call in calls:
             maker = _maker(call)
-            if maker is not None and _is_network(place.removeprefix("self."), names.uses_of(place)):
+            if maker is not None and _is_network(attribute_of(place), names.uses_of(place)):
                 yield maker
 
 
 def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
     """Yield the calls that give what the file then uses as a network, a loss function or an optimizer."""
     for place, calls in names.results.items():
-        name = place.removeprefix("self.")
+        name = attribute_of(place)
         uses = names.uses_of(place)
         role, kind = _role(name, uses)
         for call in calls:
@@ -312,6 +327,8 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
             found.update(around)
         if kind is cst.FunctionDef or kind is cst.ClassDef:
             around = (*around, node)
+            if node.name.value == TRAINING_STEP:  # type: ignore[attr-defined]
+                found.update(around)
         stack.extend([(part, around) for part in parts(node)])
     return found
 
@@ -319,21 +336,42 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
 OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
 """Attributes that nobody asks of data: they are about graphs."""
 
+TRAINING_STEP = "training_step"
+"""The method of a Lightning module whose result Lightning backpropagates."""
+
 TRAINING = ("backward", "backwards", "zero_grad")
 """Attributes that a function names which trains; `backwards` is a frequent slip."""
 
 
 def is_untyped(param: Param) -> bool:
-    """Return whether neither annotation nor default says what a parameter is."""
+    """Return whether neither annotation nor default says that a parameter is a number, a text or a tensor."""
     said = param.annotation
-    head = said.value if isinstance(said, cst.Subscript) else said
-    name = head.attr if isinstance(head, cst.Attribute) else head
-    plain = name is None or (isinstance(name, cst.Name) and name.value.lower() in _GENERAL)
+    plain = said is None or all(one not in _VALUES for one in _heads(said))
     return plain and not param.kind and not param.has_default
 
 
-_GENERAL = frozenset({"any", "dict", "list", "tuple", "mapping", "sequence", "callable", "module", "optimizer"})
-"""Annotations, in lower case, that say no more than the use of a name does."""
+def _heads(annotation: cst.BaseExpression) -> Iterator[str]:
+    """Yield the last names of the alternatives of an annotation, without None: `Optimizer` of `Optional[Optimizer]`."""
+    match annotation:
+        case cst.Name(value="None"):
+            return
+        case cst.Name(value=name) | cst.Attribute(attr=cst.Name(value=name)):
+            yield name
+        case cst.BinaryOperation():
+            yield from _heads(annotation.left)
+            yield from _heads(annotation.right)
+        case cst.Subscript(value=head) if all(one in ("Optional", "Union") for one in _heads(head)):
+            for element in annotation.slice:
+                if isinstance(element.slice, cst.Index):
+                    yield from _heads(element.slice.value)
+        case cst.Subscript(value=head):
+            yield from _heads(head)
+        case _:
+            yield ""
+
+
+_VALUES = frozenset({"int", "float", "bool", "str", "bytes", "Path", "Tensor", "FloatTensor", "LongTensor", "Variable"})
+"""Annotations that say more than the use of a name does."""
 
 
 def _is_whole(uses: _Uses) -> bool:

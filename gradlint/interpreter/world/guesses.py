@@ -24,7 +24,7 @@ _NOT_TRAINED = re.compile(
 )
 """Words in the names of networks that programs keep and do not train."""
 
-_LOSS = re.compile(r"(?i)(\w*criteri\w*|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
+_LOSS = re.compile(r"(?i)(\w*crit(eri\w*)?|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
 _OPTIMIZER = re.compile(r"[a-z]*opt(im(izers?)?)?[a-z]?")
 
 _NUMBERS = frozenset(
@@ -68,6 +68,7 @@ _LOOKING = frozenset(
         *("clip", "norm", "log", "print", "plot", "show", "draw", "save", "dump", "write", "record", "report", "watch"),
         *("count", "num", "summary", "evaluate", "eval", "validate", "validation", "val", "test", "visualize", "check"),
         *("accuracy", "metric", "metrics", "monitor", "meter", "ema", "average", "decay", "adjust", "checkpoint"),
+        *("load", "restore", "resume", "measure", "profile", "register", "state", "describe"),
     }
 )
 
@@ -99,6 +100,13 @@ _BACKPROPAGATING = frozenset(
 def may_backpropagate(function: str) -> bool:
     """Return whether a name is that of a function that may run a backward through what it is given."""
     return any(word.rstrip("s") in _BACKPROPAGATING for word in words(function))
+
+
+def may_set_flags(method: str) -> bool:
+    """Return whether the name of a method speaks of what is trained: it may set flags of parameters."""
+    return any(
+        re.fullmatch(r"(un)?fr(ee|o)z\w*|thaw|grads?|train\w*|set|enable|disable|toggle", one) for one in words(method)
+    )
 
 
 _OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")

@@ -14,6 +14,7 @@ from gradlint.domain.announcement import AttributeRead
 from gradlint.domain.state import MISSING, Frame, State
 from gradlint.domain.value import External, File, Imported, Unknown, Value
 from gradlint.facts.table import star_names
+from gradlint.interpreter.libraries.modelled import is_modelled
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.source.core import Import
 
@@ -24,8 +25,13 @@ HOPS = 10
 def run_import(machine: Machine, state: State, instr: Import) -> None:
     """import, from ... import"""
     program = machine.program
-    file = None if instr.path == "__future__" else program.file_of(state, instr)
-    if file is not None:
+    importer = program.module_of(state)
+    installed = program.is_installed(importer)
+    file = None if installed or instr.path == "__future__" else program.file_of(state, instr)
+    if installed and instr.path != "__future__":
+        assert program.environment is not None
+        _import_library(machine, state, instr, program.environment.absolute(importer, instr.path, instr.level))
+    elif file is not None:
         if instr.dest == "*":
             _star(state, File(file))
         else:
@@ -33,14 +39,20 @@ def run_import(machine: Machine, state: State, instr: Import) -> None:
     elif instr.level or instr.path == "__future__":
         if instr.dest != "*":
             state.set(instr.dest, machine.symbol("import", instr.level, instr.path, instr.name))
-    elif instr.name is None:
-        state.set(instr.dest, program.external(instr.path))
-    elif instr.dest == "*":
-        _star(state, instr.path)
     else:
-        if instr.path.startswith("torch"):
-            machine.announce(state, AttributeRead(instr.node, External(instr.path), instr.name))
-        state.set(instr.dest, program.external(f"{instr.path}.{instr.name}"))
+        _import_library(machine, state, instr, instr.path)
+
+
+def _import_library(machine: Machine, state: State, instr: Import, path: str) -> None:
+    """import of the library module at an absolute path"""
+    if instr.name is None:
+        state.set(instr.dest, machine.program.external(path))
+    elif instr.dest == "*":
+        _star(state, path)
+    else:
+        if path.startswith("torch"):
+            machine.announce(state, AttributeRead(instr.node, External(path), instr.name))
+        state.set(instr.dest, machine.program.library(f"{path}.{instr.name}"))
 
 
 def _star(state: State, source: File | str) -> None:
@@ -59,8 +71,24 @@ def imported(machine: Machine, state: State, name: Imported, searched: Searched 
     for _ in range(HOPS):
         if not isinstance(value, Imported):
             return value
-        value = _bound(machine, state, value.file, value.name, searched)
-    return machine.symbol("import", name.file, name.name)
+        if value.file:
+            value = _bound(machine, state, value.file, value.name, searched)
+        else:
+            value = _installed(machine, state, value.name)
+    return machine.symbol("import", name.file, name.name) if name.file else machine.program.external(name.name)
+
+
+def _installed(machine: Machine, state: State, path: str) -> Value:
+    """Return the value of a name of a library: what its source says, where gradlint has no model of it.
+
+    A value that is not known stays the library's for the project: of a flag such as `_VISION_AVAILABLE`, it is true.
+    """
+    program = machine.program
+    place = program.environment.find(path) if program.environment is not None and not is_modelled(path) else None
+    frame = admit(machine, state, place.path) if place is not None else None
+    value = MISSING if place is None or frame is None else frame.names.get(place.name, MISSING)
+    inside = program.is_installed(program.module_of(state))
+    return program.external(path) if value is MISSING or (isinstance(value, Unknown) and not inside) else value
 
 
 def _bound(machine: Machine, state: State, path: str, name: str, searched: Searched) -> Value:
@@ -88,6 +116,8 @@ def from_stars(machine: Machine, state: State, frame: Frame, name: str, searched
                     return value
         elif source.startswith("torch") and name in star_names(source):
             return machine.program.external(f"{source}.{name}")
+        elif machine.program.is_bound(f"{source}.{name}"):
+            return imported(machine, state, Imported("", f"{source}.{name}"))
     return None
 
 

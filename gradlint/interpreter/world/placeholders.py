@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import libcst as cst
 
@@ -18,10 +19,11 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
+from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, is_untyped
+from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, attribute_of, is_untyped, owner_of
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -79,15 +81,46 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         made = Node(op, node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
     torn = record.module.torn
     pieces = () if torn is None else torn.get(node)
+    if record.module.foreign:
+        return _in_pieces(state, made, pieces, node)
     if pieces is None:
         single = new_tensor(state, made, grad=made.tracked)
-        if not record.module.foreign:
-            state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
+        state.put(single.id, tensor_at(state, single)._replace(tags=frozenset({SCALAR})))
         return single
-    if not record.module.foreign and len(pieces) > 1 and any(pieces):
+    if len(pieces) > 1 and any(pieces):
         return tuple(_apart(state, made, one, node) for one in pieces)
+    return _in_pieces(state, made, pieces, node)
+
+
+def _in_pieces(state: State, made: Node, pieces: tuple[bool, ...] | None, node: cst.CSTNode) -> Value:
+    """Return what a call gives: one tensor, or the pieces that the file takes it to, which are tensors where True."""
+    if pieces is None:
+        return new_tensor(state, made, grad=made.tracked)
     known = [new_tensor(state, made, grad=made.tracked) if one else Unknown(None, made, None, node) for one in pieces]
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)
+
+
+def suppose_graph(machine: Machine, state: State, network: Value, value: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what the call of a network of the program gives: computed from its parameters, where this is not known."""
+    record = state.heap.get(network.id) if isinstance(network, Ref) else None
+    if not isinstance(network, Ref) or not isinstance(record, Instance) or not is_module(state, network):
+        return value
+    if not machine.assumes or not machine.program.may_backpropagate or state.grad is not True or not _is_lost(value):
+        return value
+    given = [parameter for _, parameter in parameters_of(state, network)[0]]
+    found = {tensor_at(state, one).node: None for one in given} | dict.fromkeys(origins(state, (value, *args.values())))
+    edges = [Edge(one, one.tracked if one.leaf is None else flag_of_leaf(state, one)) for one in found]
+    if not any(edge.flows for edge in edges):
+        return value
+    name = called_name(node)
+    machine.assume(Assumption("use", f"{name}(...)", "computed from the parameters", node))
+    made = Node(SUPPOSED_CALL + name, node, edges, tracked=True, maybe_saved=True, frees=True)
+    return _in_pieces(state, made, machine.program.fragment_at(state).torn.get(node), node)
+
+
+def _is_lost(value: Value) -> bool:
+    """Return whether it is not known of a result what it was computed from."""
+    return isinstance(value, Unknown) and value.kind is None and (value.origin is None or value.origin.tracked is None)
 
 
 def _apart(state: State, made: Node, is_tensor: bool, node: cst.CSTNode) -> Value:
@@ -130,12 +163,25 @@ def supposed_arguments(
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
     names = Names(where)
-    made = _placeholders(machine, state, Supposed(names, free))
+    parts = {one: uses.first for one, uses in names.uses.items() if owner_of(one) in free.keys() - {"self", "cls"}}
+    made = _placeholders(machine, state, Supposed(names, {**free, **parts}))
+    for place in parts.keys() & made.keys():
+        part, owner = made.pop(place), made.setdefault(owner_of(place), Unknown(syntax=free[owner_of(place)]))
+        _put_part(state, owner, attribute_of(place), part)
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
         if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
             machine.assume(Assumption("name", name, "data, which has no graph", node))
             made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
     return made
+
+
+def _put_part(state: State, owner: Value, name: str, part: Value) -> None:
+    """Let something that is supposed, or not known, have an attribute."""
+    record = state.heap.get(owner.id) if isinstance(owner, Ref) else None
+    if isinstance(owner, Ref) and isinstance(record, Instance):
+        state.put(owner.id, record._replace(attrs={**record.attrs, name: part}))
+    elif isinstance(owner, Unknown):
+        state.decide(("set", owner, name), part)
 
 
 def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
@@ -149,12 +195,19 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     hidden = record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
 
     def is_open(place: str) -> bool:
-        value = record.attrs.get(place.removeprefix("self."), MISSING)
+        owner = owner_of(place)
+        if owner != "self":
+            return is_open(owner)
+        value = record.attrs.get(attribute_of(place), MISSING)
         return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
 
     wanted = {place for place in fragment.attributes.names if is_open(place)}
-    values = _placeholders(machine, state, fragment.attributes.only(wanted)) if wanted else {}
-    attrs = {place.removeprefix("self."): value for place, value in values.items()}
+    given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
+    values = _placeholders(machine, state, fragment.attributes.only(wanted), given) if wanted else {}
+    attrs = {attribute_of(place): value for place, value in values.items() if owner_of(place) == "self"}
+    for place in values.keys() - {f"self.{name}" for name in attrs}:
+        name = attribute_of(owner_of(place))
+        _put_part(state, attrs.setdefault(name, record.attrs.get(name, Unknown())), attribute_of(place), values[place])
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
 
 
@@ -163,8 +216,13 @@ def is_bare(value: object) -> bool:
     return type(value) is Unknown and value.kind is None and value.origin is None and value.key is None
 
 
-def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[str, Value]:
-    """Return the placeholders of names. An only optimizer trains all networks, of several each its own."""
+def _placeholders(
+    machine: Machine, state: State, supposed: Supposed, given: Mapping[str, Ref] = MappingProxyType({})
+) -> dict[str, Value]:
+    """Return the placeholders of names, beside the networks that are `given`.
+
+    An only optimizer trains all networks, of several each its own.
+    """
     for assumption in supposed.assumptions:
         machine.assume(assumption)
     roles = supposed.roles
@@ -174,7 +232,9 @@ def _placeholders(machine: Machine, state: State, supposed: Supposed) -> dict[st
     made: dict[str, Value] = {**networks}
     optimizers = roles.get("an optimizer", {})
     for name, node in optimizers.items():
-        held = [one for other, one in networks.items() if len(optimizers) == 1 or guesses.belongs(name, other)]
+        held = [
+            one for other, one in {**networks, **given}.items() if len(optimizers) == 1 or guesses.belongs(name, other)
+        ]
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
     for role in roles.keys() - {"a network", "an optimizer"}:
@@ -195,7 +255,7 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
     """Return what an unknown call gives, by what the file does with it; `given` where nothing says."""
     if not machine.assumes or not machine.program.may_backpropagate:
         return given
-    fragment = machine.program.fragment
+    fragment = machine.program.fragment_at(state)
     assumption = fragment.made.get(node)
     if assumption is None:
         return given

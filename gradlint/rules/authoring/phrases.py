@@ -22,6 +22,11 @@ def writing(op: str, node: cst.CSTNode) -> str:
     return f"`{op}`"
 
 
+def unless_off(uncalled: str) -> str:
+    """Return what a message adds where nobody in sight calls the function: its callers may disable grad mode."""
+    return ", unless the caller disables grad mode" if uncalled else ""
+
+
 def target(node: cst.CSTNode) -> str | None:
     """Return the source of the target of an in-place write, if it is short enough to quote."""
     written: cst.CSTNode | None = None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal import tensors as refusal
-from gradlint.rules.authoring.phrases import source
+from gradlint.rules.authoring.phrases import source, unless_off
 from gradlint.rules.authoring.repairs import receiver_through
 from gradlint.rules.base import EventRule, Report
 
@@ -57,8 +57,7 @@ scores = model(torch.randn(3, 4)).detach().numpy()
     def check(self, event: refusal.NumpyOnGrad) -> Report | None:
         return Report(
             event.node,
-            f"{_call(event.node)} a tensor that requires grad: torch raises here"
-            + (", unless the caller disables grad mode" if event.uncalled else ""),
+            f"{_call(event.node)} a tensor that requires grad: torch raises here{unless_off(event.uncalled)}",
             severity="warning" if event.uncalled else None,
             hint="call `.detach()` first; in the computation of a loss, use torch functions instead",
             related=((event.made, "the tensor is computed here"),),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import inplace as refusal
-from gradlint.rules.authoring.phrases import target, writing
+from gradlint.rules.authoring.phrases import target, unless_off, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place, update_under_no_grad
 from gradlint.rules.base import EventRule, Repair, Report
 
@@ -66,7 +66,9 @@ with torch.no_grad():
         what = f"the {kind} `{quoted}`, which" if quoted else f"a {kind} that"
         return Report(
             event.node,
-            f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here",
+            f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here"
+            + unless_off(event.uncalled),
+            severity="warning" if event.uncalled else None,
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
             related=((event.made, f"the {kind} is created here"),),
             repair=_repair(event),

@@ -4,7 +4,7 @@ import libcst as cst
 
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of
-from gradlint.rules.authoring.phrases import writing
+from gradlint.rules.authoring.phrases import unless_off, writing
 from gradlint.rules.authoring.repairs import update_under_no_grad, without_argument
 from gradlint.rules.base import EventRule, Repair, Report
 
@@ -65,7 +65,8 @@ b.sum().backward()
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
-            " torch raises here",
+            f" torch raises here{unless_off(event.uncalled)}",
+            severity="warning" if event.uncalled else None,
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
             related=((event.made, f"the {kind} is created here"), (viewed, "this is a view of it")),
             repair=update_under_no_grad(event.node) if event.parameter else _joining(event),

@@ -56,10 +56,14 @@ with torch.no_grad():
     def check(self, event: fault.VolatileGiven) -> Report | None:
         return Report(
             event.written or event.node,
-            "`volatile` has had no effect since torch 0.4: the graph is recorded",
-            hint="run the evaluation under `with torch.no_grad():`",
+            f"`volatile` has had no effect since torch 0.4: {_NOW[event.recorded]}",
+            severity=None if event.recorded else "info",
+            hint="run the evaluation under `with torch.no_grad():`" if event.recorded else "remove it",
             repair=_repair(event.node, event.recorded) if event.written is None else None,
         )
+
+
+_NOW = {True: "the graph is recorded", False: "grad mode is off here anyway"}
 
 
 def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:

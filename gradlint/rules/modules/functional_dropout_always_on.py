@@ -6,11 +6,12 @@ from gradlint.rules.base import EventRule, Report
 
 
 class FunctionalDropoutAlwaysOn(EventRule[fault.DropoutAlwaysOn]):
-    """`F.dropout` in a module is called without `training=self.training`.
+    """A method of a module calls `F.dropout` without `training=self.training`, or makes a dropout layer and calls it.
 
     What torch does
         `torch.nn.functional.dropout` has the default `training=True`. `model.eval()` does not
-        affect a function, so dropout also happens in evaluation.
+        affect a function, so dropout also happens in evaluation. Nor does it affect a layer that `forward`
+        makes: it is new, and in training mode.
 
     Why it matters
         Predictions are noisy and differ from call to call, and evaluation scores are too low.
@@ -70,6 +71,6 @@ out = Net().eval()(torch.ones(256))
         return Report(
             event.node,
             "`dropout` is also active in evaluation: `model.eval()` does not affect this call",
-            hint="pass `training=self.training`",
-            repair=with_argument(event.node, "training=self.training", safe=False),
+            hint="create the layer in `__init__`" if event.made else "pass `training=self.training`",
+            repair=None if event.made else with_argument(event.node, "training=self.training", safe=False),
         )

@@ -72,6 +72,22 @@ optimizer.step()
                 ),
                 severity="error",
             )
+        if isinstance(event, fault.ParameterUnfrozen):
+            return Report(
+                event.node,
+                "this parameter gets gradients from here on, and no optimizer holds it: it is never trained",
+                hint="call `add_param_group`, or create the optimizer again",
+                related=((event.optimizer, "the parameter was frozen when this optimizer was created"),),
+                severity="warning",
+            )
+        if isinstance(event, fault.LeafReplaced):
+            return Report(
+                event.node,
+                "this is a new tensor, and the optimizer holds the one it is computed from: it is never trained",
+                hint="write to the tensor that the optimizer holds, under `torch.no_grad()`: `clamp_`, `copy_`",
+                related=((event.held, "the optimizer holds this tensor"),),
+                severity="warning",
+            )
         if isinstance(event, fault.IteratorUsedUp):
             return Report(
                 event.node,

@@ -15,22 +15,27 @@ _RAISES = {
 }
 
 
-_Event: TypeAlias = refusal.ScalerOutOfOrder | fault.SteppedScaled | fault.UnscaledWithoutScale
+_Event: TypeAlias = refusal.ScalerOutOfOrder | fault.SteppedScaled | fault.UnscaledWithoutScale | fault.EngineBypassed
 
 
 class AmpOrder(EventRule[_Event]):
-    """The methods of a GradScaler are called in the wrong order.
+    """The methods of a GradScaler are called in the wrong order, or the `backward` of an engine is not called.
 
     What torch does
         It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called after `step`, and if
         `update` is called without either of them. It is silent if the optimizer steps directly on gradients of a scaled
-        loss, which are 65536 times too large, or if the scaler steps on gradients of a loss that was not scaled.
+        loss, which are 65536 times too large (after `unscale_` they are right, but a step on infinite ones is not
+        skipped), or if the scaler steps on gradients of a loss that was not scaled.
+
+        An `Accelerator` and a `Fabric` have such a scaler inside: `accelerator.backward(loss)` scales the loss, and
+        divides it by the number of iterations that are accumulated. `loss.backward()` does neither.
 
     Why it matters
         Whether gradients are scaled depends only on the order of these calls.
 
     When it may be wrong
-        If the scaler is disabled (`enabled=False`). Then it accepts any order.
+        If the scaler is disabled (`enabled=False`). Then it accepts any order. Beside an engine that neither scales nor
+        accumulates, `loss.backward()` does the same as the engine's `backward` until it is configured otherwise.
 
     Instead
         Call `scaler.scale(loss).backward()`, then `scaler.unscale_(optimizer)` if you read or clip
@@ -82,9 +87,19 @@ for step in range(2):
         """Report at the call of the scaler or the optimizer."""
         if isinstance(event, refusal.ScalerOutOfOrder):
             return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+        if isinstance(event, fault.EngineBypassed):
+            return Report(
+                event.node,
+                "the loss is neither scaled nor divided: this goes past the `backward` of what prepared the network",
+                hint="pass the loss to `accelerator.backward(loss)` or `fabric.backward(loss)`",
+                related=((event.prepared, "the network was prepared here"),),
+                effect="fragile",
+            )
         what = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
         why = "the loss of this backward is not scaled"
         if isinstance(event, fault.SteppedScaled):
             what = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+            if event.unscaled is not False:
+                what = "it steps past the scaler, and on infinite gradients, too: call `scaler.step(optimizer)`"
             why = "this is the backward of a scaled loss"
         return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")

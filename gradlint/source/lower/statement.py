@@ -44,12 +44,16 @@ def _expr(scope: Scope, node: cst.Expr) -> None:
     if isinstance(expression, (cst.SimpleString, cst.Ellipsis, cst.ConcatenatedString)):
         return
     value = lower_expression(scope, expression)
-    if isinstance(expression, cst.Attribute):
+    if isinstance(expression, cst.Attribute) or _of_namespace_or_object(expression):
         scope.emit(core.Discard(expression, value))
     elif isinstance(expression, cst.Comparison) and isinstance(expression.left, cst.Attribute):
         owner = expression.left.value
         if root_of(owner):  # A path, which may be read twice.
             scope.emit(core.Discard(expression, value, lower_expression(scope, owner)))
+
+
+def _of_namespace_or_object(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
 
 
 def _assign(scope: Scope, node: cst.Assign) -> None:

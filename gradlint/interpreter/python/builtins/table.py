@@ -17,6 +17,7 @@ from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.builtins.iterables import ITERATING
 from gradlint.interpreter.python.builtins.reflection import REFLECTING
 from gradlint.interpreter.python.classes import MAKER, new_class, new_tuple
+from gradlint.interpreter.python.contexts import STACK
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key, to_text
 from gradlint.interpreter.torch.methods import number_of
@@ -136,6 +137,7 @@ FUNCTIONS: dict[str, Native] = {
     "pytest.raises": raises,
     "pytest.warns": lambda machine, state, args, node: values.Context("warned"),
     "warnings.catch_warnings": catch_warnings,
+    STACK: lambda machine, state, args, node: values.Unknown(STACK, syntax=node),
     "contextlib.suppress": lambda machine, state, args, node: values.Context("expecting"),
 }
 """What a call of each of these gives, by path."""

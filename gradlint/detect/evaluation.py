@@ -1,0 +1,177 @@
+"""Networks that are evaluated in training mode: loops over data that train nothing, and files that only predict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from gradlint.detect.detector import Detector
+from gradlint.domain import announcement
+from gradlint.domain.fault.training_loop import EvalModeMissing
+from gradlint.domain.graph import Node, fresh_number
+from gradlint.domain.state import PathFact, State
+from gradlint.domain.value import External, Instance, Ref
+from gradlint.domain.walk import inputs, reachable
+from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of, running_method_of
+from gradlint.interpreter.world import guesses
+from gradlint.source.lower.syntax import called_name
+
+
+class SentToTraining(PathFact):
+    """The key of the number at which a module was sent to training mode."""
+
+
+@dataclass
+class Run:
+    """A network in training mode that is called in a loop, or where no gradients are recorded.
+
+    What it computes has numbers from `first` to `last`, and a graph if it is `recorded`. `loop`: the innermost one
+    around the call. `loaded`: its values come from elsewhere. `used`: a backward has what it computes among what its
+    root was computed from.
+    """
+
+    fault: EvalModeMissing
+    leaves: frozenset[int]
+    loop: int | None
+    loaded: bool
+    recorded: bool
+    first: int
+    last: int | None = None
+    used: bool = False
+
+
+@dataclass
+class Evaluations:
+    """The runs; the loops that train; the leaves that are stepped, or were loaded.
+
+    `loops` are those of iterations, `heads` their nodes. `over_data` are loops that have come to a second iteration,
+    and that the program does not bound.
+    """
+
+    runs: list[Run] = field(default_factory=list)
+    training: set[int] = field(default_factory=set)
+    loops: dict[int, int] = field(default_factory=dict)
+    heads: dict[int, cst.CSTNode] = field(default_factory=dict)
+    over_data: set[int] = field(default_factory=set)
+    stepped: set[int] = field(default_factory=set)
+    loaded: set[int] = field(default_factory=set)
+
+
+class EvaluationModeDetector(Detector[Evaluations]):
+    """Looks at the mode of a network in a loop over data that runs no backward, and makes no step."""
+
+    # What a run is.
+
+    def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
+        """Note a network in training mode that drops values, or normalises by the batch."""
+        loop = self._loop()
+        if self.machine.expected or loop in self.facts.training or not (loop or state.grad is False):
+            return
+        owner, record = running_method_of(state), state.heap.get(it.module.id)
+        if not isinstance(record, Instance) or (owner is not None and is_module(state, owner)):
+            return
+        sent = state.facts.get(SentToTraining(it.module.id))
+        wanted = isinstance(sent, int) and sent > state.trained
+        if not wanted and is_module(state, it.module) and _trains(state, it.module):
+            leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
+            if leaves:
+                loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
+                fault = EvalModeMissing(it.node, None if loop is None else self.facts.heads[loop])
+                self.facts.runs.append(Run(fault, leaves, loop, loaded, recorded, fresh_number()))
+
+    def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
+        """Note that the program wants a module in training mode from here on."""
+        if it.training is not False:
+            for part, _ in modules_of(state, it.module):
+                state.decide(SentToTraining(part.id), fresh_number())
+
+    def on_state_dict_loaded(self, state: State, it: announcement.StateDictLoaded) -> None:
+        """Note the parameters whose values come from elsewhere, such as a file."""
+        if isinstance(it.owner, Ref) and is_module(state, it.owner):
+            self.facts.loaded.update(one.id for _, one in parameters_of(state, it.owner)[0])
+
+    # What shows that a loop trains.
+
+    def on_iteration_began(self, state: State, it: announcement.IterationBegan) -> None:
+        """Note which loop it belongs to."""
+        self.facts.loops[it.since] = it.loop
+        self.facts.heads[it.loop] = it.node
+
+    def on_iteration_ended(self, state: State, it: announcement.IterationEnded) -> None:
+        """Close the runs of the iteration."""
+        for run in self.facts.runs:
+            if run.loop == it.loop and run.last is None:
+                run.last = fresh_number()
+
+    def on_loop_ended(self, state: State, it: announcement.LoopEnded) -> None:
+        """Note a loop over data; with graphs, one that counts may gather a loss for a backward that is not seen."""
+        again = list(self.facts.loops.values()).count(it.loop) > 1
+        if again and isinstance(it.node, cst.For) and not it.bounded:
+            self.facts.over_data.add(it.loop)
+            if called_name(it.node.iter) == "range":
+                for run in self.facts.runs:
+                    run.used |= run.loop == it.loop and run.recorded
+
+    def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
+        """Note what a backward uses, with its graph or without."""
+        self._train(it.roots)
+
+    def on_differentiated(self, state: State, it: announcement.Differentiated) -> None:
+        """Take it for a backward."""
+        self._train(it.possible.values())
+
+    def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
+        """Take something unknown that is given a loss to backpropagate it, if its name says so."""
+        if guesses.may_backpropagate(called_name(it.node)):
+            self._train(it.graphs)
+
+    def on_gradients_invalidated(self, state: State, it: announcement.GradientsInvalidated) -> None:
+        """Take it for a backward."""
+        self._train(())
+
+    def on_stepped(self, state: State, it: announcement.Stepped) -> None:
+        """Note what is trained, and that the loops here train."""
+        self.facts.stepped.update(one.id for one in it.parameters)
+        self._train(())
+
+    def _train(self, roots: Iterable[Node]) -> None:
+        self.facts.training.update(self.facts.loops[one] for one in self.machine.iterations if one in self.facts.loops)
+        waiting = [run for run in self.facts.runs if not run.used]
+        if waiting:
+            age = min(run.first for run in waiting)
+            for node in reachable(roots, lambda node: inputs(node) if node.id > age else ()):
+                for run in waiting:
+                    run.used |= node.id > run.first and (run.last is None or node.id < run.last)
+
+    def _loop(self) -> int | None:
+        return self.facts.loops.get(self.machine.iterations[-1]) if self.machine.iterations else None
+
+    # The end.
+
+    def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
+        """Report what an optimizer trains elsewhere, and what was loaded into a program that trains nothing."""
+        for run in self.facts.runs:
+            trained = run.loop in self.facts.over_data and run.leaves <= self.facts.stepped
+            predicts = run.loaded and not self.machine.backwards
+            if (trained or predicts) and not run.used and run.loop not in self.facts.training:
+                self.report(run.fault)
+
+
+def _trains(state: State, module: Ref) -> bool:
+    """Return whether a module is known to behave as in training: it drops values, or normalises by the batch.
+
+    A class with a `train` of its own may switch some parts alone.
+    """
+    parts = [record for _, record in modules_of(state, module)]
+    own = any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref))
+    return not own and any(part.module.training is True and _has_two_modes(part) for part in parts)
+
+
+def _has_two_modes(part: Instance) -> bool:
+    path = part.cls.path.removeprefix("torch.nn.") if isinstance(part.cls, External) else ""
+    if path.startswith("BatchNorm"):
+        return part.config.get("track_running_stats", True) is True
+    return "Dropout" in path and part.config.get("p", 0.5) not in (0, 0.0)

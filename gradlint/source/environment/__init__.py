@@ -1,0 +1,1 @@
+"""The project's Python environment, found and read as source."""

@@ -1,0 +1,45 @@
+"""The files of a run, by the environment that belongs to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradlint.settings.config import Config
+from gradlint.source.environment.cache import Cache
+from gradlint.source.environment.environment import Environment
+from gradlint.source.environment.index import Unread
+from gradlint.source.environment.place import site_packages
+from gradlint.source.files import Files
+
+
+class Projects:
+    """One store of files for each environment that a configuration names, and one for those without."""
+
+    def __init__(self) -> None:
+        self._files: dict[Path | None, Files] = {}
+        self._missing: list[str] = []
+
+    def files(self, config: Config) -> Files:
+        """Return the store for the files of a configuration."""
+        if config.environment not in self._files:
+            self._files[config.environment] = Files(self._environment(config))
+        return self._files[config.environment]
+
+    def _environment(self, config: Config) -> Environment | None:
+        if config.environment is None:
+            return None
+        folders = site_packages(config.environment)
+        if isinstance(folders, Unread):
+            self._missing.append(f"the Python environment {config.environment} is not read: {folders.why}")
+            return None
+        return Environment(folders, Cache(config.root))
+
+    def end(self) -> tuple[str, ...]:
+        """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
+        problems, self._missing = self._missing, []
+        for files in self._files.values():
+            if files.environment is not None:
+                files.environment.save()
+                for package, why in files.environment.problems.items():
+                    problems.append(f"the package {package} of the Python environment is not read: {why}")
+        return tuple(problems)

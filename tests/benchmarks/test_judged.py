@@ -1,0 +1,35 @@
+"""What people said of findings in real code: the table is whole, and no rule cries wolf."""
+
+from __future__ import annotations
+
+from benchmarks.judged import VERDICTS, figures, rows
+from gradlint.rules.registry import all_rules
+
+ENOUGH = 5
+"""How many findings of a rule must have been read before its figure counts."""
+
+ACCEPTED = 0.9
+
+
+def test_each_row_is_whole() -> None:
+    """A row names a finding once, and says why."""
+    places = [(row.source, row.path, row.line, row.code) for row in rows()]
+    assert len(set(places)) == len(places)
+    for row in rows():
+        assert row.verdict in VERDICTS
+        assert row.reason
+        assert "@" in row.source or "==" in row.source
+
+
+def test_rules_that_report_errors_are_right() -> None:
+    """An error of which one in ten is not right is none: mend the rule, or make it a warning.
+
+    That a file cannot be read is no judgement.
+    """
+    errors = {rule.code for rule in all_rules() if rule.severity == "error" and rule.effect != "invalid"}
+    weak = {
+        code: figure
+        for code, figure in figures().items()
+        if code in errors and figure.judged >= ENOUGH and figure.right < ACCEPTED * figure.judged
+    }
+    assert weak == {}
