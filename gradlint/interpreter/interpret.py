@@ -112,7 +112,7 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
 STEPS_PER_LINE = 8
 STEPS_AT_LEAST = 4_000
 STEPS_TO_TRAIN = 40_000
-"""At least so many for a file that may backpropagate: training loops are short, and their paths many."""
+"""At least so many for a file that backpropagates: training loops are short, and their paths many."""
 
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
@@ -156,7 +156,7 @@ def interpret(
     loading = Loading(other_files, run_file) if other_files is not None and path else None
     program = Program(module, path, loading)
     program.may_backpropagate = _may_backpropagate(module, path, other_files)
-    least = STEPS_TO_TRAIN if program.may_backpropagate else STEPS_AT_LEAST
+    least = STEPS_TO_TRAIN if program.backpropagating else STEPS_AT_LEAST
     machine = Interpreter(program, max(least, STEPS_PER_LINE * count))
     machine.observer, machine.assumes = observer, assumes
     machine.listen(listeners(machine))

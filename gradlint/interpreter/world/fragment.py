@@ -317,9 +317,9 @@ _WRAPPERS = frozenset(
 
 
 def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
-    """Return the functions and classes that backpropagate, or clear gradients; most do not, and need no closer look."""
+    """Return the functions and classes that backpropagate, or clear gradients, and the file that has some such code."""
     found: set[cst.CSTNode] = set()
-    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, ())]
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, (module,))]
     while stack:
         node, around = stack.pop()
         kind = type(node)
