@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.detect.detector import Detector
+from gradlint.detect.modes import has_two_modes, parts_switched
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EvalModeMissing
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import External, Instance, Ref
+from gradlint.domain.value import Instance, Ref
 from gradlint.domain.walk import inputs, reachable
-from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of, running_method_of
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name
@@ -161,17 +161,5 @@ class EvaluationModeDetector(Detector[Evaluations]):
 
 
 def _trains(state: State, module: Ref) -> bool:
-    """Return whether a module is known to behave as in training: it drops values, or normalises by the batch.
-
-    A class with a `train` of its own may switch some parts alone.
-    """
-    parts = [record for _, record in modules_of(state, module)]
-    own = any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref))
-    return not own and any(part.module.training is True and _has_two_modes(part) for part in parts)
-
-
-def _has_two_modes(part: Instance) -> bool:
-    path = part.cls.path.removeprefix("torch.nn.") if isinstance(part.cls, External) else ""
-    if path.startswith("BatchNorm"):
-        return part.config.get("track_running_stats", True) is True
-    return "Dropout" in path and part.config.get("p", 0.5) not in (0, 0.0)
+    """Return whether a module is known to behave as in training."""
+    return any(part.module.training is True and has_two_modes(part) for part in parts_switched(state, module))

@@ -8,15 +8,13 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.detector import Detector
+from gradlint.detect.modes import has_two_modes, parts_switched
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import LastingFact, OneSided, PathFact, State
-from gradlint.domain.value import External, Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
-
-_TWO_FACED = ("torch.nn.Dropout", "torch.nn.AlphaDropout", "torch.nn.FeatureAlphaDropout", "torch.nn.BatchNorm")
+from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.torch.parameters import members_of, parameters_of
 
 
 class Switch(NamedTuple):
@@ -75,7 +73,7 @@ class TrainingModeDetector(Detector[None]):
             switch, module = state.lasting(key), Ref(key.address)
             if isinstance(switch, Switch) and self._is_meant(switch):
                 state.decide(key, None)
-            elif isinstance(switch, Switch) and _has_two_modes(state, module):
+            elif isinstance(switch, Switch) and _may_have_two_modes(state, module):
                 leaves = _leaves(state, module) & filled
                 ran = (node for node in it.possible.values() if node.id > switch.number)
                 reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
@@ -104,19 +102,11 @@ def _leaves(state: State, module: Ref) -> set[int | None]:
     return {parameter.id for _, parameter in parameters_of(state, module)[0]}
 
 
-def _has_two_modes(state: State, module: Ref) -> bool:
-    """Return whether a module behaves in another way in evaluation: one that is not known most likely does.
-
-    A class with a `train` of its own may switch some parts alone.
-    """
-    parts = [record for _, record in modules_of(state, module)]
-    if any(find_in_class(state, part.cls, "train") is not None for part in parts if isinstance(part.cls, Ref)):
-        return False
+def _may_have_two_modes(state: State, module: Ref) -> bool:
+    """Return whether a module behaves in another way in evaluation: one that is not known most likely does."""
     return any(
-        part.module.foreign
-        or part.module.torn is not None
-        or (isinstance(part.cls, External) and part.cls.path.startswith(_TWO_FACED))
-        for part in parts
+        part.module.foreign or part.module.torn is not None or has_two_modes(part)
+        for part in parts_switched(state, module)
     )
 
 

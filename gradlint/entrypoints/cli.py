@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Exit code 0: clean; 1: findings; 2: bad usage, or an error of gradlint itself."""
     _prepare_streams()
     try:
+        _require_current_directory()
         with _let_stdout_close():
             code = cli.main(args=arguments, prog_name="gradlint", standalone_mode=False)
     except click.ClickException as error:
@@ -80,6 +81,14 @@ def _complain(error: click.ClickException) -> int:
     line = f"gradlint: error: {error.format_message().rstrip('.')}{where}"
     print(error.format_message() if isinstance(error, click.exceptions.NoArgsIsHelpError) else line, file=sys.stderr)
     return 2
+
+
+def _require_current_directory() -> None:
+    """Names of files are read from the current directory on, also those of configuration files."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise click.ClickException(f"the current directory cannot be read: {error.strerror}") from error
 
 
 def _prepare_streams() -> None:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint.domain import value as values
 from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
@@ -47,7 +48,7 @@ from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import is_bare, made_by_use, make_unseen, suppose_graph
+from gradlint.interpreter.world.placeholders import made_by_use, make_unseen, suppose_graph
 from gradlint.source.core import Call
 
 
@@ -75,16 +76,10 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     region = machine.open(state)
     outcomes = _invoke(machine, state, target, instr.node)
     for outcome, value in outcomes:
-        outcome.set(instr.dest, _understood(machine, outcome, func, value, args, instr.node))
+        outcome.set(instr.dest, suppose_graph(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
     return after
-
-
-def _understood(machine: Machine, state: State, func: Value, value: Value, args: Args, node: cst.CSTNode) -> Value:
-    """Return what a function of the program gives: where nothing is known of it, what its use says."""
-    value = suppose_graph(machine, state, func, value, args, node)
-    return made_by_use(machine, state, value, args, node) if is_bare(value) else value
 
 
 def _arguments(machine: Machine, state: State, instr: Call) -> Args:
@@ -165,10 +160,8 @@ def call_in_place(machine: Machine, state: State, func: Value, args: Args, node:
 def _invoke(
     machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
-    """Call a function: what is not known of the result of an installed one, its use may say."""
+    """Call a function of the program: what is not known of its result, its use may say."""
     outcomes = invoke(machine, state, *target, node)
-    if not machine.program.is_installed(target[0].module):
-        return outcomes
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 
 
@@ -297,6 +290,8 @@ def _method_of_unknown(
     if not isinstance(receiver, Unknown):
         # A method of a network that is not shown.
         kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
+        if kept and machine.frozen:
+            machine.assume(Assumption("name", name, "a method that leaves frozen parameters frozen", node))
         return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
     if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
         enter_mode(machine, state, context)

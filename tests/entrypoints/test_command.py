@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import gradlint
+from gradlint.entrypoints.cli import main
 
 SOURCE = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
 LINE = "GRD101 `+=` writes in place to the leaf `w`, which requires grad: torch raises here"
@@ -93,3 +94,17 @@ def test_rule_and_op(tmp_path: Path) -> None:
     code, out, _ = gradlint_command("op", "relu", cwd=tmp_path)
     assert (code, out.splitlines()[0].endswith(b"relu")) == (0, True)
     assert gradlint_command("op", "no_such_op", cwd=tmp_path)[0] == 2
+
+
+def test_a_current_directory_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main(["check"]) == 2
+    assert (
+        capsys.readouterr().err == "gradlint: error: the current directory cannot be read: No such file or directory\n"
+    )

@@ -13,7 +13,6 @@ from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
-from gradlint.interpreter.libraries.model_zoos import call_foreign
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.python.consumer import Consumer
@@ -120,7 +119,7 @@ def _run_installed(
     agree: much in libraries is decided by what stands nowhere in their source.
     """
     if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
-        return _unknown_of_package(machine, state, function, args, node)
+        return _unfollowed(machine, state, function, args, node, "calls into packages")
     former, budget, detour = state.fork(), machine.budget, machine.detour
     former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
     limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
@@ -138,21 +137,8 @@ def _run_installed(
     ends = machine.join([end for end, _ in results], (RESULT,))
     machine.close(ends, region)
     if consumer is None and len(ends) != 1:
-        return _unknown_of_package(machine, former, function, args, node)
+        return _unfollowed(machine, former, function, args, node, "calls into packages")
     return [(end, end.locals[RESULT]) for end in ends]
-
-
-def _unknown_of_package(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
-) -> list[tuple[State, Value]]:
-    """Give up a call into a package; where it is that of a module, all that torch calls, its result is computed."""
-    receiver = args.positional[0] if function.owner is not None and args.positional else None
-    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
-    is_module = isinstance(record, Instance) and (library_base(state, record.cls) or "").startswith("torch.nn.")
-    if isinstance(receiver, Ref) and is_module and function.code.name == "forward":
-        machine.give_up("calls into packages", node)
-        return [(state, call_foreign(machine, state, receiver, args._replace(positional=args.positional[1:]), node))]
-    return _unfollowed(machine, state, function, args, node, "calls into packages")
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:

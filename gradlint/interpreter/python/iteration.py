@@ -93,13 +93,13 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:
     """Return one item of something not known as a whole."""
-    if known and not isinstance(value, Unknown):
-        return known[position] if position < len(known) else Unknown()
     if isinstance(value, Unknown) and value.origin is not None:
         made = value.origin
         if made.op == "call":  # Each result of a call has a graph of its own, or none: a backward is through one.
             made = Node("call", made.syntax, made.edges, tracked=None, cut=made.cut, place=made.place)
         return Unknown(None, made, None, value.syntax)
+    if known:
+        return known[position] if position < len(known) else Unknown()
     return machine.symbol("item", value, position) if isinstance(value, (Unknown, External)) else Unknown()
 
 

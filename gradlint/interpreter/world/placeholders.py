@@ -165,7 +165,7 @@ def supposed_arguments(
     names = Names(where)
     parts = {one: uses.first for one, uses in names.uses.items() if owner_of(one) in free.keys() - {"self", "cls"}}
     made = _placeholders(machine, state, Supposed(names, {**free, **parts}))
-    for place in parts.keys() & made.keys():
+    for place in [one for one in parts if one in made]:
         part, owner = made.pop(place), made.setdefault(owner_of(place), Unknown(syntax=free[owner_of(place)]))
         _put_part(state, owner, attribute_of(place), part)
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
@@ -205,9 +205,11 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
     values = _placeholders(machine, state, fragment.attributes.only(wanted), given) if wanted else {}
     attrs = {attribute_of(place): value for place, value in values.items() if owner_of(place) == "self"}
-    for place in values.keys() - {f"self.{name}" for name in attrs}:
-        name = attribute_of(owner_of(place))
-        _put_part(state, attrs.setdefault(name, record.attrs.get(name, Unknown())), attribute_of(place), values[place])
+    for place, value in values.items():
+        if owner_of(place) != "self":
+            name = attribute_of(owner_of(place))
+            owner = attrs.setdefault(name, record.attrs.get(name, Unknown()))
+            _put_part(state, owner, attribute_of(place), value)
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
 
 
