@@ -13,9 +13,9 @@ import libcst as cst
 
 from gradlint.domain.frozen import Frozen
 
-AssumptionKind: TypeAlias = Literal["name", "use", "default", "size"]
+AssumptionKind: TypeAlias = Literal["name", "use", "default", "option", "size"]
 """What an assumption is drawn from: the name of a variable, what the program does with it, the default value of a
-parameter, a size that is not known."""
+parameter, or that it may have others, a size that is not known."""
 
 
 class Assumption(Frozen):
@@ -31,6 +31,8 @@ class Assumption(Frozen):
         """The assumption as a sentence without a full stop."""
         if self.kind == "default":
             return f"`{self.subject}` has its default value: nobody in sight calls the function with another"
+        if self.kind == "option":
+            return f"`{self.subject}` may be called with other values than the defaults of its parameters"
         if self.kind == "size":
             return f"`{self.subject}` gets {self.role}"
         return f"`{self.subject}` is {self.role}, by its {self.kind}"

@@ -43,7 +43,7 @@ from gradlint.interpreter.python import (  # noqa: F401 -- each registers its in
     subscript,
     with_statement,
 )
-from gradlint.interpreter.python.calls import parameter, with_defaults
+from gradlint.interpreter.python.calls import parameter, with_defaults, with_options
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate
@@ -210,12 +210,26 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
             machine.give_up("out of steps")
             return
         _function(machine, state.fork(), function, Args())
+        _with_options(machine, state, function, Args())
     for trial in trials:
         call_again(machine, trial, module)
 
 
-def _function(machine: Machine, state: State, function: Function, args: Args) -> list[State]:
-    """Run a function once, with arguments that are not known; return the states after it."""
+def _with_options(machine: Machine, state: State, function: Function, args: Args) -> None:
+    """Run a function that trains once more, with any values for the parameters that have defaults."""
+    trains = function.code.node in machine.program.backpropagating
+    optional = {
+        name for name, value in function.defaults if value is None or isinstance(value, (bool, int, float, str))
+    }
+    if machine.assumes and trains and optional and machine.budget > machine.limit:
+        _function(machine, state.fork(), function, args, options=True)
+
+
+def _function(machine: Machine, state: State, function: Function, args: Args, *, options: bool = False) -> list[State]:
+    """Run a function once, with arguments that are not known; return the states after it.
+
+    Parameters have their defaults; with `options` any values.
+    """
     if function.frame not in state.frames:
         return []
     events, backwards = len(machine.events), machine.backwards
@@ -227,10 +241,9 @@ def _function(machine: Machine, state: State, function: Function, args: Args) ->
         invalidate_gradients(machine, state, function.code.node)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
-        supposed = supposed_arguments(machine, state, function.code.node, function)
-        results = run_method(
-            machine, state, function, with_defaults(machine, function, args._replace(keywords=supposed))
-        )
+        supposed = supposed_arguments(machine, state, function.code.node, function, options=options)
+        complete = with_options if options else with_defaults
+        results = run_method(machine, state, function, complete(machine, function, args._replace(keywords=supposed)))
         for end, value in results:
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
@@ -323,6 +336,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             receiver = made if method.code.name not in ("__new__",) else Unknown()
             backwards = machine.backwards
             ends = _function(machine, after.fork(), method, Args((receiver,)))
+            _with_options(machine, after, method, Args((receiver,)))
             if len(ends) == 1 and is_configuration(after, method, made):
                 after = ends[0]  # Which the framework calls before all others.
             if machine.backwards > backwards:

@@ -208,6 +208,12 @@ def bind_parameters(machine: Machine, state: State, function: Function, args: Ar
     return names
 
 
+def with_options(machine: Machine, function: Function, args: Args) -> Args:
+    """Return the arguments of a call that nobody in sight makes, with any values for what has a default."""
+    machine.assume(Assumption("option", function.code.name, "", function.code.node))
+    return args._replace(open=True)
+
+
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
     """Return the arguments of a call that nobody in sight makes, and assume that the others have their defaults."""
     if not machine.assumes:

@@ -344,10 +344,10 @@ TRAINING = ("backward", "backwards", "zero_grad")
 
 
 def is_untyped(param: Param) -> bool:
-    """Return whether neither annotation nor default says that a parameter is a number, a text or a tensor."""
+    """Return whether the annotation of a parameter does not say that it is a number, a text or a tensor."""
     said = param.annotation
     plain = said is None or all(one not in _VALUES for one in _heads(said))
-    return plain and not param.kind and not param.has_default
+    return plain and not param.kind
 
 
 def _heads(annotation: cst.BaseExpression) -> Iterator[str]:

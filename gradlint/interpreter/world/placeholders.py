@@ -153,13 +153,20 @@ def supposed_value(machine: Machine, state: State, frame: int, name: str) -> Val
 
 
 def supposed_arguments(
-    machine: Machine, state: State, where: cst.CSTNode, function: Function, *, trains: bool = False
+    machine: Machine,
+    state: State,
+    where: cst.CSTNode,
+    function: Function,
+    *,
+    trains: bool = False,
+    options: bool = False,
 ) -> dict[str, Value]:
     """Return what the parameters of a function or a constructor are supposed to be that backpropagates a loss.
 
-    `trains`: whoever calls the function backpropagates what it returns.
+    `trains`: whoever calls the function backpropagates what it returns. `options`: also those that are None by default.
     """
-    free = {param.name: param.node for param in function.code.params if is_untyped(param)}
+    given = {name for name, default in function.defaults if default is not None or not options}
+    free = {param.name: param.node for param in function.code.params if is_untyped(param) and param.name not in given}
     if not free or not machine.assumes or not (trains or where in machine.program.backpropagating):
         return {}
     names = Names(where)
