@@ -127,13 +127,15 @@ class LoopOrderDetector(Detector[Steps]):
         if not self.machine.program.may_backpropagate:
             return
         reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
+        held = {one: {one, *(param.id for param in use.params_of(state, one))} for one in self.facts.stepping}
+        given = [one for one in held if not held[one].isdisjoint(reached)]
         name = called_name(it.node)
-        looks = self.machine.assumes and (guesses.only_looks(name) or _is_of_network(state, it, name))
+        looks = self.machine.assumes and (
+            guesses.only_looks(name) or _is_of_network(state, it, name) or self._is_method_of_holder(state, it, name)
+        )
         records = (state.heap.get(address) for address in reached)
         if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
             state.decide(Given(), it.node)
-        held = {optimizer: {one.id for one in use.params_of(state, optimizer)} for optimizer in self.facts.stepping}
-        given = [one for one in held if one in reached or not held[one].isdisjoint(reached)]
         if not given:
             return
         if looks:
@@ -146,6 +148,18 @@ class LoopOrderDetector(Detector[Steps]):
         for optimizer in given:
             if order_of(state, optimizer) is not None:
                 use.enter(state, optimizer, None)
+
+    def _is_method_of_holder(self, state: State, it: announcement.Escaped, name: str) -> bool:
+        """Return whether optimizers reach an unknown method by its object alone, and its name speaks of no training."""
+        receiver, *others = it.values
+        record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+        is_method = isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute)
+        if not is_method or not isinstance(record, Instance) or not isinstance(record.cls, Ref):
+            return False
+        if is_module(state, receiver) or guesses.may_train(name):
+            return False
+        given = {one.id for one in contents(state, others, all_attributes, calls=True) if isinstance(one, Ref)}
+        return given.isdisjoint(self.facts.stepping)
 
     def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
         """Take something unknown that is given a loss to backpropagate it, if its name says so."""
@@ -466,8 +480,10 @@ def _filled(state: State, order: Order | None, certain: set[int], node: cst.CSTN
 
 def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode) -> tuple[cst.CSTNode, Used] | None:
     """Return the backward that adds to gradients which a step has used and nothing has cleared."""
-    kept = () if used is None else tuple(one for one in use.untouched(state, used) if one.leaf in certain)
-    return None if used is None or not kept else (node, Used(used.step, kept))
+    if used is None:
+        return None
+    kept = tuple(one for one in used.gradients if one.leaf in certain and use.is_sum(state, one))
+    return (node, Used(used.step, kept)) if kept else None
 
 
 def _forks_since(state: State, number: int) -> list[Fork]:

@@ -14,7 +14,7 @@ from gradlint.domain.fault.modules import NetworkAlias, NetworkRepeated
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Sequence, Tensor
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import called_name, parts
 
 _PLAIN = (cst.Name, cst.Attribute)
 
@@ -71,8 +71,13 @@ class NetworkAliasDetector(Detector[Names]):
 
 
 def _takes_over(node: cst.CSTNode) -> bool:
-    """Return whether an assignment gives a further name to what has one, and makes nothing."""
+    """Return whether an assignment gives a further name to what has one, and makes nothing.
+
+    Measured: `copy.copy` of a module shares its dict of parameters.
+    """
     value = node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else node
+    if isinstance(value, cst.Call) and value.args and called_name(value) == "copy":
+        value = value.args[0].value
     if isinstance(value, cst.Tuple):
         return any(isinstance(element.value, _PLAIN) for element in value.elements)
     return isinstance(value, _PLAIN)

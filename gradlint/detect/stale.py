@@ -95,7 +95,8 @@ class TrainingModeDetector(Detector[None]):
 
 
 def _keys(state: State, kind: type[LastingFact]) -> list[LastingFact]:
-    return [key for key in state.facts if isinstance(key, kind)]
+    """Return the keys of facts about modules; one that was made on the other path of a join is not there any more."""
+    return [key for key in state.facts if isinstance(key, kind) and key.address in state.heap]
 
 
 def _leaves(state: State, module: Ref) -> set[int | None]:
@@ -170,11 +171,13 @@ class StateDictDetector(Detector[dict[int, Taken]]):
             if isinstance(record, Tensor):
                 writes[record.counter] = len(state.writes(record.counter))
         self.facts[it.made.id] = Taken(it.node, it.owner, it.made.id, writes)
+        self.machine.watched.add(it.made.id)
 
     def on_container_copied(self, state: State, it: announcement.ContainerCopied) -> None:
         """Note that a shallow copy holds the same parameters."""
         if it.original.id in self.facts:
             self.facts[it.copy.id] = self.facts[it.original.id]
+            self.machine.watched.add(it.copy.id)
 
     def on_state_dict_loaded(self, state: State, it: announcement.StateDictLoaded) -> None:
         """Report a model that loads its own parameters, which have been trained on since they were kept."""

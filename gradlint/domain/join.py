@@ -46,20 +46,7 @@ from gradlint.domain.value import (
     assert_never,
     with_values,
 )
-
-
-def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
-    """Return the facts of one path that outlast the join with another which has none of the sort."""
-    found: dict[object, object] = {}
-    for key, fact in facts.items():
-        if isinstance(key, LastingFact) and fact is not None and others.get(key) is None:
-            former = fact.decided if isinstance(fact, OneSided) else ()
-            decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
-            apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], PathFact)]
-            fact = fact.fact if isinstance(fact, OneSided) else fact
-            found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))))
-    return found
-
+from gradlint.domain.walk import reachable
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -138,7 +125,7 @@ class Join:
                 continue
             mine, other = ours[name], theirs.get(name, MISSING)
             if other is MISSING:
-                self._only_one(mine)
+                self._only_one(self.left, mine)
                 changes.append((frame, name, Unknown()))
                 continue
             value = self.value(mine, other)
@@ -146,21 +133,46 @@ class Join:
                 changes.append((frame, name, value))
         for name in filterfalse(ours.__contains__, theirs):
             if type(name) is str or name in outs:
-                self._only_one(theirs[name])
+                self._only_one(self.right, theirs[name])
                 changes.append((frame, name, Unknown()))
         return changes
 
-    def _only_one(self, value: Value) -> None:
-        """A variable that one path alone has set may be forgotten, unless a graph hangs on it."""
-        if isinstance(value, Ref):
+    def _only_one(self, state: State, value: Value) -> None:
+        """A variable that one path alone has set may be forgotten, unless autograd can see it."""
+        if isinstance(value, Ref) and not self._is_idle(state, value):
             raise _DisagreementError
 
     def value(self, ours: Value, theirs: Value) -> Value:
-        """Return the value that stands for both."""
+        """Return the value that stands for both; what autograd does not see may be forgotten."""
         if ours is theirs:
             return ours
         if type(ours) is Ref and type(theirs) is Ref:
+            return (
+                self._refs(ours, theirs) if not self._are_containers(ours, theirs) else self._containers(ours, theirs)
+            )
+        try:
+            return self._apart(ours, theirs)
+        except _DisagreementError:
+            if self._is_idle(self.left, ours) and self._is_idle(self.right, theirs):
+                return Unknown()
+            raise
+
+    def _are_containers(self, ours: Ref, theirs: Ref) -> bool:
+        records = self.left.heap.get(ours.id), self.right.heap.get(theirs.id)
+        return all(isinstance(one, (Sequence, Mapping)) for one in records)
+
+    def _containers(self, ours: Ref, theirs: Ref) -> Value:
+        renamed, nodes, updates = self.renamed.copy(), self.nodes.copy(), len(self.updates)
+        try:
             return self._refs(ours, theirs)
+        except _DisagreementError:
+            if not self._is_idle(self.left, ours) or not self._is_idle(self.right, theirs):
+                raise
+        self.renamed, self.nodes = renamed, nodes
+        del self.updates[updates:]
+        return Unknown()
+
+    def _apart(self, ours: Value, theirs: Value) -> Value:
         if isinstance(ours, Unknown) or isinstance(theirs, Unknown):
             return self._unknown(ours, theirs)
         if isinstance(ours, _PLAIN) and isinstance(theirs, _PLAIN):
@@ -205,16 +217,62 @@ class Join:
         kind = kinds.pop() if len(kinds) == 1 else None
         if one is None and other is None:
             return Unknown(kind)
-        if one is not None and other is not None and (one.tracked is not False or other.tracked is not False):
-            self._node(one, other)
-            return ours
-        if any(origin is not None and origin.tracked is not False for origin in (one, other)):
-            raise _DisagreementError
+        graphs = [origin for origin in (one, other) if origin is not None and origin.tracked is not False]
+        if one is not None and other is not None and graphs:
+            renamed, nodes, updates = self.renamed.copy(), self.nodes.copy(), len(self.updates)
+            try:
+                self._node(one, other)
+            except _DisagreementError:
+                self.renamed, self.nodes = renamed, nodes
+                del self.updates[updates:]
+            else:
+                return ours
+        if graphs:
+            if (
+                not isinstance(ours, Unknown)
+                or not isinstance(theirs, Unknown)
+                or not all(map(self._is_shared, graphs))
+            ):
+                raise _DisagreementError
+            tracked = True if len(graphs) == 2 and all(origin.tracked for origin in graphs) else None
+            made = Node(
+                "either",
+                syntax_of(ours) or graphs[0].syntax,
+                [Edge(origin, None) for origin in graphs],
+                tracked=tracked,
+            )
+            return Unknown(kind, made, syntax=syntax_of(ours))
         if one is None or other is None:
             # A number that was computed from tensors on one path, and stands for itself on the other.
             return Unknown(kind, one or other, syntax=syntax_of(ours) or syntax_of(theirs))
         joined = self._provenance(one, other)
         return ours if joined is one else Unknown(kind, joined, syntax=syntax_of(ours))
+
+    def _is_shared(self, graph: Node) -> bool:
+        """Return whether the leaves of a graph are known on both paths."""
+        young = reachable((graph,), lambda node: [edge.node for edge in node.edges if edge.node.id > self.mark])
+        return all(node.leaf is None or node.leaf <= self.mark for node in young)
+
+    def _is_idle(self, state: State, value: Value, *, inside: bool = False) -> bool:
+        """Return whether autograd sees nothing of a value: no graph hangs on it, and nothing is computed by calling it.
+
+        `inside` a container tensors without a graph may be forgotten, too.
+        """
+        if isinstance(value, Unknown):
+            return value.origin is None or value.origin.tracked is False
+        if isinstance(value, External):
+            return not value.path.startswith("torch")
+        if isinstance(value, tuple):
+            return all(self._is_idle(state, one, inside=True) for one in value)
+        if not isinstance(value, Ref):
+            return isinstance(value, (*_PLAIN, Sym, slice))
+        record = state.heap.get(value.id)
+        if isinstance(record, Tensor):
+            return inside and is_data(record)
+        if isinstance(record, (Sequence, Mapping)) and not inside and value.id not in self.watched:
+            items = record.items if isinstance(record, Sequence) else record.items.values()
+            return all(self._is_idle(state, one, inside=True) for one in items)
+        return False
 
     def _provenance(self, ours: Node, theirs: Node) -> Node:
         """Return what a value was computed from that no gradient flows back from, on either path."""
@@ -374,7 +432,8 @@ class Join:
         if ours.kind != theirs.kind:
             raise _DisagreementError
         if len(ours.items) != len(theirs.items):
-            if any(isinstance(item, Ref) for item in ours.items + theirs.items):
+            sides = (self.left, ours), (self.right, theirs)
+            if not all(self._is_idle(state, item, inside=True) for state, one in sides for item in one.items):
                 raise _DisagreementError
             return Sequence((Unknown(),), ours.kind, True)
         items = tuple(map(self.value, ours.items, theirs.items))
@@ -386,13 +445,14 @@ class Join:
         if ours is theirs:
             return ours
         joined: dict[Any, Value] = {}
-        for name in ours.keys() | theirs.keys():
+        for name in (*ours, *(one for one in theirs if one not in ours)):
             if name in ours and name in theirs:
                 joined[name] = self.value(ours[name], theirs[name])
             else:
-                self._only_one(ours.get(name, theirs.get(name)))
+                state, values = (self.left, ours) if name in ours else (self.right, theirs)
+                self._only_one(state, values[name])
                 joined[name] = Unknown()
-        return {name: joined[name] for name in (*ours, *(n for n in theirs if n not in ours))}
+        return joined
 
     def _inner(self, ours: Inner, theirs: Inner) -> Inner:
         if ours is theirs:
@@ -431,6 +491,22 @@ class Join:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
+    """Return the facts of one path that last beyond its join with another, which has none under their keys.
+
+    Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.
+    """
+    found: dict[object, object] = {}
+    for key, fact in facts.items():
+        if isinstance(key, LastingFact) and fact is not None and others.get(key) is None:
+            former = fact.decided if isinstance(fact, OneSided) else ()
+            decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
+            apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], PathFact)]
+            fact = fact.fact if isinstance(fact, OneSided) else fact
+            found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))))
+    return found
 
 
 def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:

@@ -303,7 +303,8 @@ def _method_of_unknown(
     # An array of numpy is viewed as another type, never by sizes.
     by_sizes = name == "view" and any(type(size) is int for size in args.positional)
     tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
-    if tensor is None and name in OF_RESULTS and receiver.origin is not None and receiver.origin.tracked is True:
+    has_graph = receiver.origin is not None and (receiver.origin.tracked is True or name == "item")
+    if tensor is None and name in OF_RESULTS and has_graph:
         # A result of a network, with its graph; tensors have methods of numbers, other results have not.
         tensor = as_tensor(machine, state, receiver, node)
     if tensor is not None:

@@ -46,11 +46,17 @@ def unknown_call(
     if not given:
         return Unknown(syntax=node)
     machine.announce(state, GraphsShared(node, given))
-    edges = [Edge(origin, None) for origin in given]
-    if any(edge.node.live for edge in edges):
+    result = may_depend_on(given, node)
+    if result.origin is not None:
         state.escape()
-        return Unknown(None, Node("call", node, edges, tracked=None), None, node)
-    return Unknown(syntax=node)
+    return result
+
+
+def may_depend_on(graphs: Iterable[Node], node: cst.CSTNode) -> Unknown:
+    """Return a value that may be computed from some graphs, by what is not known."""
+    edges = [Edge(graph, None) for graph in graphs]
+    made = Node("call", node, edges, tracked=None) if any(edge.node.live for edge in edges) else None
+    return Unknown(None, made, None, node)
 
 
 _PLAIN = frozenset({int, float, bool, str, bytes, NoneType, External})

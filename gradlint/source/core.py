@@ -225,7 +225,7 @@ class Param:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Code:
-    """A function body, lowered on first use."""
+    """A function body, lowered on first use. `is_abstract`: it is left to subclasses."""
 
     lower: ClassVar[Callable[[Code], Block]]
     """Lowers a body: `gradlint.source.lower` sets it, since this file knows nothing of syntax."""
@@ -236,6 +236,7 @@ class Code:
     renames: dict[str, str] = field(default_factory=dict)
     is_generator: bool = False
     is_async: bool = False
+    is_abstract: bool = False
     _body: Block | None = None
 
     @property

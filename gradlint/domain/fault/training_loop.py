@@ -46,8 +46,8 @@ class ZeroGradMisplaced(Fault):
     """Gradients that `backward` has filled are cleared before `step` could use them."""
 
     backward: cst.CSTNode
-    concerns_callers: ClassVar = True
     step: cst.CSTNode
+    concerns_callers: ClassVar = True
 
 
 class AccumulationCleared(Fault):

@@ -11,7 +11,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
-from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
+from gradlint.interpreter.escape import escape, invalidate_attributes, may_depend_on, origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.classes import library_base
@@ -19,13 +19,19 @@ from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.tensor import unknown_tensor
+from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param, Return
 
 
 def invoke(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
-    """Call a function; each outcome is a state back in the caller's frame, and the value returned."""
+    """Call a function; each outcome is a state back in the caller's frame, and the value returned.
+
+    An abstract method is that of a subclass, which is not known.
+    """
+    if function.code.is_abstract and function.owner is not None:
+        return _unfollowed(machine, state, function, args, node, "abstract methods")
     if function.code.body and function.code.is_generator:  # Which shows when the body is lowered.
         return [(state, state.new(Suspended(function, args, node)))]
     return run_body(machine, state, function, args, node)
@@ -157,10 +163,14 @@ def _unfollowed(
 ) -> list[tuple[State, Value]]:
     """Give up a call: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
-    if function.code.name == "forward" and machine.assumes:
+    name = function.code.name
+    if name == "forward" and machine.assumes:
         # A network computes; it does not train itself.
         escape(machine, state, args.values(), node)
         result: Value = Unknown(syntax=node)
+    elif function.code.is_abstract and machine.assumes and not guesses.may_train(name):
+        machine.assume(Assumption("name", name, "a method that neither clears gradients nor steps", node))
+        result = may_depend_on(origins(state, args.values()), node)
     else:
         result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None

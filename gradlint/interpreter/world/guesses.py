@@ -133,6 +133,25 @@ def only_looks(function: str) -> bool:
     return any(word in _LOOKING for word in words(function))
 
 
+_TRAINING = _BACKPROPAGATING | {
+    "zero",
+    "clear",
+    "reset",
+    "run",
+    "epoch",
+    "iteration",
+    "iter",
+    "learn",
+    "loop",
+    "closure",
+}
+
+
+def may_train(function: str) -> bool:
+    """Return whether a function may clear the gradients of what an object holds, or step, by its name."""
+    return not function or any(word.rstrip("s") in _TRAINING for word in words(function))
+
+
 def belongs(optimizer: str, network: str) -> bool:
     """Return whether an optimizer is that of a network by its name: `optimizerD` of `netD`, `opt_gen` of `gen`."""
     one = re.sub(r"(?i)optimizer|optim|opt|_", "", optimizer).lower()

@@ -206,7 +206,7 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
         if owner != "self":
             return is_open(owner)
         value = record.attrs.get(attribute_of(place), MISSING)
-        return (hidden or place in fragment.assigned) if value is MISSING else is_bare(value)
+        return (hidden or place in fragment.assigned) if value is MISSING else _is_open(value)
 
     wanted = {place for place in fragment.attributes.names if is_open(place)}
     given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
@@ -220,9 +220,9 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
 
 
-def is_bare(value: object) -> bool:
-    """Return whether nothing at all is known of a value."""
-    return type(value) is Unknown and value.kind is None and value.origin is None and value.key is None
+def _is_open(value: Value) -> bool:
+    """Return whether it is not known what kind of value this is."""
+    return isinstance(value, Unknown) and value.kind is None
 
 
 def _placeholders(

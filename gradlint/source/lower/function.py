@@ -16,7 +16,7 @@ def lower_function(scope: Scope, node: cst.FunctionDef) -> None:
     """def: the function is made, passed through its decorators, and bound to its name."""
     decorators = [lower_expression(scope, decorator.decorator) for decorator in node.decorators]
     params, defaults = lower_parameters(scope, node.params)
-    code = Code(node.name.value, node, params, scope.renames)
+    code = Code(node.name.value, node, params, scope.renames, is_abstract=_is_abstract(node))
     code.is_async = node.asynchronous is not None
     _bind(scope, node, decorators, lambda dest: MakeFunction(node, dest, code, defaults))
 
@@ -81,3 +81,28 @@ def _lambda(scope: Scope, node: cst.Lambda, dest: Dest | None) -> Operand:
 
 
 LOWERINGS[cst.Lambda] = _lambda
+
+
+def _is_abstract(node: cst.FunctionDef) -> bool:
+    """Return whether a function is marked as abstract, or does nothing but say that it is not implemented."""
+    if any(_last_name(one.decorator) == "abstractmethod" for one in node.decorators):
+        return True
+    body = node.body.body
+    last = body[-1] if body else None
+    if len(body) > 2 or (len(body) == 2 and not _is_text(body[0])):
+        return False
+    match last:
+        case cst.SimpleStatementLine(body=[cst.Raise(exc=cst.BaseExpression() as raised)]):
+            return _last_name(raised.func if isinstance(raised, cst.Call) else raised) == "NotImplementedError"
+        case cst.SimpleStatementLine(body=[cst.Expr(value=cst.Ellipsis())]):
+            return True
+    return False
+
+
+def _is_text(statement: cst.CSTNode) -> bool:
+    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Expr)
+
+
+def _last_name(node: cst.CSTNode) -> str:
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return name.value if isinstance(name, cst.Name) else ""
