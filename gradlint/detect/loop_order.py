@@ -74,12 +74,13 @@ class Steps:
     """What is known of a run, by the addresses of optimizers and of leaves that the program updates by hand.
 
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `cleared_in`: in how many
-    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled them
-    later. `busy`: some step may have found gradients. `clips`: whether the gradients that a call clips are None on all
-    paths. `loops`: the run of a loop that an iteration belongs to. `wasted`: a backward whose gradients were cleared
-    unused, and where, by optimizer. `empty`: a step that found no gradients after a zero_grad, by optimizer. `stepped`:
-    the optimizers that step anywhere, or may, and `steps` where they do. `nth`: the step on one side of a fork where a
-    remainder is tested, by the optimizer and the fork's number.
+    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled
+    them later. `busy`: some step may have found gradients. `clips`: whether the gradients that a call clips are
+    None on all paths. `loops`: the run of a loop that an iteration belongs to. `clearing`: where gradients were
+    cleared last, by optimizer. `wasted`: a backward whose gradients are cleared unused, and where, by optimizer.
+    `empty`: a step that found no gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step
+    anywhere, or may, and `steps` where they do. `nth`: the step on one side of a fork where a remainder is tested,
+    by the optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -89,6 +90,7 @@ class Steps:
     busy: set[int] = field(default_factory=set)
     clips: dict[cst.CSTNode, bool] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
+    clearing: dict[int, cst.CSTNode] = field(default_factory=dict)
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     empty: dict[int, cst.CSTNode] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
@@ -346,6 +348,7 @@ class LoopOrderDetector(Detector[Steps]):
         depths[optimizer] = max(depths.get(optimizer, -1), len(self.machine.iterations))
         order = order_of(state, optimizer) or Order(stepped=None)
         unused = state.facts.get(UnusedOf(optimizer))
+        self.facts.clearing[optimizer] = node
         if order.filled is not None and isinstance(unused, Unused):
             self._judge_accumulation(state, optimizer, unused, node)
             if self.machine.iterations:
@@ -353,6 +356,13 @@ class LoopOrderDetector(Detector[Steps]):
         state.decide(ClearedAt(optimizer), fresh_number())
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
+
+    def on_returned(self, state: State, it: announcement.Returned) -> None:
+        """Note what a method has cleared and filled: called again, it clears what no step has used."""
+        for optimizer, node in self.facts.clearing.items() if it.method else ():
+            unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
+            if isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
+                self.facts.wasted.setdefault(optimizer, (unused.backward, node))
 
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
         """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""

@@ -494,18 +494,22 @@ class Join:
 
 
 def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
-    """Return the facts of one path that last beyond its join with another, which has none under their keys.
+    """Return the facts of one path that last beyond its join with another, which has others under their keys, or none.
 
     Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.
     """
     found: dict[object, object] = {}
     for key, fact in facts.items():
-        if isinstance(key, LastingFact) and fact is not None and others.get(key) is None:
-            former = fact.decided if isinstance(fact, OneSided) else ()
-            decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
-            apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], PathFact)]
-            fact = fact.fact if isinstance(fact, OneSided) else fact
-            found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))))
+        other = others.get(key)
+        if not isinstance(key, LastingFact) or fact is None or fact is other:
+            continue
+        if other is not None and (isinstance(fact, OneSided) or isinstance(other, OneSided)):
+            continue
+        former = fact.decided if isinstance(fact, OneSided) else ()
+        decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
+        apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], (PathFact, int))]
+        fact = fact.fact if isinstance(fact, OneSided) else fact
+        found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))), other)
     return found
 
 

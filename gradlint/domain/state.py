@@ -52,10 +52,11 @@ class LastingFact(PathFact):
 
 
 class OneSided(NamedTuple):
-    """A fact that one of two joined paths had, and the tests that had come out otherwise on the other path."""
+    """A fact that one of two joined paths had, and the tests that had come out otherwise on the `other` path."""
 
     fact: object
     decided: tuple[tuple[object, bool], ...]
+    other: object = None
 
 
 fresh_address = fresh_number
@@ -314,12 +315,23 @@ class State:
         """Remember that a test came out this way."""
         self.facts = {**self.facts, key: truth}
 
+    def forget_tests(self, former: State) -> None:
+        """Forget how tests came out since a former state: other paths, on which they came out otherwise, go on here."""
+
+        def is_test(key: object) -> bool:
+            return isinstance(key, Unknown) or (type(key) is tuple and key[0] in ("is", "type"))
+
+        if self.facts is not former.facts:
+            self.facts = {key: fact for key, fact in self.facts.items() if key in former.facts or not is_test(key)}
+
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""
         found = self.facts.get(key)
         if not isinstance(found, OneSided):
             return found
-        return found.fact if all(self.facts.get(test, truth) is truth for test, truth in found.decided) else None
+        if all(self.facts.get(test, truth) is truth for test, truth in found.decided):
+            return found.fact
+        return found.other if all(self.facts.get(test) is (not truth) for test, truth in found.decided) else None
 
     def tensor_of(self, value: Unknown) -> Ref | None:
         """Return the tensor that something unknown has been shown to be."""

@@ -48,8 +48,15 @@ from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
-from gradlint.interpreter.world.placeholders import made_by_use, make_unseen, suppose_graph
+from gradlint.interpreter.world.placeholders import (
+    call_supposed,
+    made_by_use,
+    make_unseen,
+    suppose_graph,
+    supposed_loss,
+)
 from gradlint.source.core import Call
+from gradlint.source.lower.syntax import called_name
 
 
 def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
@@ -272,6 +279,10 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     if key is not None and key[0] == "requires_grad":
         _flag_called(machine, args, node)
         return Unknown("raised")
+    if machine.assumes and machine.program.may_backpropagate and guesses.is_loss(called_name(node)):
+        machine.assume(Assumption("name", called_name(node), "a loss function", node))
+        loss = supposed_loss(state, machine.program.fragment_at(state).torn, node)
+        return call_supposed(state, loss, state.at(loss, Instance), args, node)
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)

@@ -9,12 +9,14 @@ from types import NoneType
 import libcst as cst
 
 from gradlint.domain.announcement import Escaped, GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, NoGradient, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
+from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name
 
 
@@ -35,7 +37,7 @@ def unknown_call(
         return Unknown(syntax=node)
     machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
-    if machine.frozen and may_thaw:
+    if machine.frozen and may_thaw and not _leaves_frozen(machine, node):
         thaw(machine, state, values)
     for value in values:
         if type(value) is NoGradient and called_name(node).startswith("assert"):
@@ -50,6 +52,15 @@ def unknown_call(
     if result.origin is not None:
         state.escape()
     return result
+
+
+def _leaves_frozen(machine: Machine, node: cst.CSTNode) -> bool:
+    """Return whether a function only looks at what it gets, for all that its name says."""
+    name = called_name(node)
+    if not machine.assumes or not guesses.only_looks(name):
+        return False
+    machine.assume(Assumption("name", name, "a function that leaves frozen parameters frozen", node))
+    return True
 
 
 def may_depend_on(graphs: Iterable[Node], node: cst.CSTNode) -> Unknown:

@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 import libcst as cst
 
 from gradlint.domain.announcement import GradientsInvalidated
-from gradlint.domain.state import PathFact, State
+from gradlint.domain.state import LastingFact, State
 from gradlint.domain.value import Ref
 from gradlint.interpreter.machine import Machine
 
 Stage: TypeAlias = Literal["unscaled", "stepped"]
 
 
-class StagesOf(PathFact):
+class StagesOf(LastingFact):
     """The key of the `Stages` of a scaler."""
 
 
@@ -31,7 +31,7 @@ class Stages:
 
 def stages_of(state: State, scaler: Ref) -> Stages:
     """Return what is known of a scaler: nothing where paths that differ in it were joined."""
-    found = state.facts.get(StagesOf(scaler.id))
+    found = state.lasting(StagesOf(scaler.id))
     return found if isinstance(found, Stages) else Stages({}, whole=False)
 
 

@@ -54,8 +54,8 @@ def is_kept(name: str) -> bool:
 
 
 def is_loss(name: str) -> bool:
-    """Return whether a name is one that programs give to a loss function."""
-    return _LOSS.fullmatch(name) is not None
+    """Return whether a name is one that programs give to a loss function; a class has a capital."""
+    return not name[:1].isupper() and _LOSS.fullmatch(name) is not None
 
 
 def is_optimizer(name: str) -> bool:
