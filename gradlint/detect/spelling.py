@@ -148,8 +148,8 @@ class SpellingDetector(Detector[None]):
             return
         for node in reachable([program.nowhere], parts):
             name = node.attr.value if isinstance(node, cst.Attribute) else ""
-            if name in slips and name not in self._assigned:
-                owner = "optimizer" if slips[name] == "zero_grad" else "tensor"
+            if name in slips and name not in self._assigned and (slips[name] != "backward" or self._is_called(node)):
+                owner = _OWNERS.get(slips[name], "tensor")
                 self.machine.assume(
                     Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)
                 )
@@ -168,6 +168,8 @@ class SpellingDetector(Detector[None]):
                 found.add(node.raw_value)
         return frozenset(found)
 
+
+_OWNERS = {"zero_grad": "optimizer", "load_state_dict": "module", "parameters": "module", "named_parameters": "module"}
 
 _MOST = 200
 _UNSEEN = frozenset({"input", "call", "gradient"})

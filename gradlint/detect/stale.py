@@ -20,18 +20,23 @@ from gradlint.interpreter.torch.parameters import members_of, parameters_of
 class Switch(NamedTuple):
     """Where and when a module was sent to evaluation, in which iterations, and how often it has run since.
 
-    `chosen`: the iteration did so on one side of a test.
+    `chosen`: the iteration did so on one side of a test. `trained`: where it was sent to training last.
     """
 
     node: cst.CSTNode
     number: int
     iterations: tuple[int, ...]
     chosen: bool
+    trained: cst.CSTNode | None
     runs: int = 0
 
 
 class InEvaluation(LastingFact):
     """The key of the `Switch` of a module that is in evaluation mode on this path."""
+
+
+class SentToTrainingAt(PathFact):
+    """The key of the call that sent a module to training mode last."""
 
 
 class TrainedInEvaluation(LastingFact):
@@ -46,8 +51,12 @@ class TrainingModeDetector(Detector[None]):
         if it.training is False:
             within = tuple(self.machine.iterations)
             chosen = bool(within) and state.undecided_since(within[-1])
-            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number(), within, chosen))
+            trained = state.facts.get(SentToTrainingAt(it.module.id))
+            former = trained if isinstance(trained, cst.CSTNode) else None
+            state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number(), within, chosen, former))
             return
+        if it.training:
+            state.decide(SentToTrainingAt(it.module.id), it.node)
         back = _leaves(state, it.module)
         for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
             if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
@@ -77,7 +86,7 @@ class TrainingModeDetector(Detector[None]):
                 leaves = _leaves(state, module) & filled
                 ran = (node for node in it.possible.values() if node.id > switch.number)
                 reached = any(edge.node.leaf in leaves for node in ran for edge in node.edges)
-                fault = TrainModeMissing(switch.node, backward=it.node) if reached else None
+                fault = TrainModeMissing(switch.node, backward=it.node, trained=switch.trained) if reached else None
                 state.decide(TrainedInEvaluation(module.id), fault)
 
     def _is_meant(self, switch: Switch) -> bool:

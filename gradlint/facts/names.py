@@ -93,7 +93,7 @@ _SYNONYMS = {"axis": ("dim",), "learning_rate": ("lr",), "keepdims": ("keepdim",
 """What other libraries call an argument."""
 
 
-_DISTINCT = ("detach", "zero_grad", "requires_grad_", "load_state_dict", "named_parameters")
+_DISTINCT = ("backward", "detach", "zero_grad", "requires_grad_", "load_state_dict", "parameters", "named_parameters")
 """Names of methods that hardly anything but torch's objects has."""
 
 
@@ -102,7 +102,13 @@ def slip(word: str) -> str | None:
     """Return the distinct name of torch's that a word is a letter or a swap away from; None for all other words."""
     near = (real for real in _DISTINCT if real[0] == word[0] and word != real and _distance(word, real, 1) == 1)
     real = next(near, None)
-    return None if real is None or word == f"{real}s" or word.rstrip("_") == real.rstrip("_") else real
+    if real is None or word.rstrip("_") == real.rstrip("_") or f"{word}s" == real:
+        return None
+    return None if word == f"{real}s" and word not in _NO_PLURALS else real
+
+
+_NO_PLURALS = ("backwards", "parameterss")
+"""Names with an s too many that are slips: the others are plurals, which programs may have of their own."""
 
 
 def near_own(name: str, own: Iterable[str]) -> str | None:

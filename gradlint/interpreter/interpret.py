@@ -312,9 +312,14 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     methods = [value for value in record.attrs.values() if isinstance(value, Function)]
     if all(method.code in machine.called for method in methods):
         return
+    forward = find_in_class(state, cls, "forward")
+    inherited = (
+        forward if isinstance(forward, Function) and forward not in methods and "__init__" in record.attrs else None
+    )
     after = state.fork()
     keeping: list[tuple[Function, frozenset[str]]] = []
     training: list[Function] = []
+    writing: list[Function] = []
     with machine.bounded(SHARE), machine.assuming():
         region = machine.open(after)
         after.site = record.code.node, None
@@ -330,12 +335,16 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             # The methods may be called in training or in evaluation.
             set_training(after, made, None)
             machine.announce(after, ModuleMade(record.code.node, made))
+        if inherited is not None and is_module(after, made):
+            methods.append(inherited)
         for method in sorted(methods, key=lambda one: not is_configuration(after, one, made)):
-            if method.code in machine.called or machine.budget <= machine.limit:
+            if (method.code in machine.called and method is not inherited) or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
-            backwards = machine.backwards
+            backwards, written = machine.backwards, machine.written
             ends = _function(machine, after.fork(), method, Args((receiver,)))
+            if machine.written > written and method.code.name == "forward" and is_module(after, made):
+                writing.append(method)
             _with_options(machine, after, method, Args((receiver,)))
             if len(ends) == 1 and is_configuration(after, method, made):
                 after = ends[0]  # Which the framework calls before all others.
@@ -343,5 +352,5 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
                 training.append(method)
             if names := attributes_kept(after, ends, made):
                 keeping.append((method, names))
-    if (keeping or training) and isinstance(made, Ref):
-        yield Trial(fresh, made, assumed, tuple(keeping), tuple(training))
+    if (keeping or training or writing) and isinstance(made, Ref):
+        yield Trial(fresh, made, assumed, tuple(keeping), tuple(training), tuple(writing))

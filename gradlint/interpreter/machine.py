@@ -127,6 +127,8 @@ class Machine(ABC):
         self.warned = 0
         self.unpacked: set[int] = set()
         self.backwards = 0
+        self.written = 0
+        """How many writes in place there were to what may have a graph."""
         self.passed: set[Hashable] = set()
         self.doubtful: list[tuple[Event, Hashable]] = []
         self.escaped: dict[int, object] = {}

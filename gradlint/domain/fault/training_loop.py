@@ -11,9 +11,13 @@ from gradlint.domain.graph import Tri
 
 
 class TrainModeMissing(Fault):
-    """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode."""
+    """A module is sent to evaluation, and the next training iteration, of `backward`, runs in evaluation mode.
+
+    `trained`: where it was sent to training last, before.
+    """
 
     backward: cst.CSTNode
+    trained: cst.CSTNode | None
     concerns_callers: ClassVar = True
 
 

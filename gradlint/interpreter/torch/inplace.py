@@ -148,6 +148,7 @@ def bump(machine: Machine, state: State, ref: Ref, what: Write) -> None:
         base = tensor_at(state, Ref(record.view.base))
         state.put(base.counter, (*state.writes(base.counter), what._replace(certain=False)))
     machine.announce(state, Written(what.syntax, ref))
+    machine.written += record.grad is not False
     state.put(record.counter, (*state.writes(record.counter), what))
     if "data" in record.tags:
         state.put(record.memory, (*state.writes(record.memory), what))

@@ -19,12 +19,15 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Function, Instance, Ref, Value
+from gradlint.domain.value import Args, Class, Function, Instance, Ref, Unknown, Value
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
 from gradlint.interpreter.python.loop import Iterations
 from gradlint.interpreter.reachable import Place, all_attributes, contents, held_by
+from gradlint.interpreter.torch.backward_call import autograd_backward
+from gradlint.interpreter.torch.module_methods import set_training
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.source.lower.syntax import parts, root_of
 
 SHARE = 0.1
@@ -34,7 +37,8 @@ SHARE = 0.1
 class Trial(NamedTuple):
     """A class that nobody makes: an object of it as its constructor leaves it, and what its methods did in one call.
 
-    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward.
+    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward; `writing` is a
+    `forward` that writes in place.
     """
 
     state: State
@@ -42,6 +46,7 @@ class Trial(NamedTuple):
     assumed: tuple[Assumption, ...]
     keeping: tuple[tuple[Function, frozenset[str]], ...]
     training: tuple[Function, ...]
+    writing: tuple[Function, ...]
 
 
 def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozenset[str]:
@@ -70,6 +75,8 @@ def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
     forward = next((one for one, _ in trial.keeping if one.code.name == "forward"), None)
     if forward is not None and not trial.training:
         _drive(machine, trial, (forward,), resets, _second_forward)
+    if trial.writing and machine.assumes:
+        _drive(machine, trial, trial.writing, resets, _backward_of_forward)
 
 
 Drive = Callable[[Machine, Trial, tuple[Function, ...], State], "tuple[list[Event], list[State]]"]
@@ -131,6 +138,27 @@ def _second_forward(
     return found, [*first, *(end for _, after in ends for end in after)]
 
 
+def _backward_of_forward(
+    machine: Machine, trial: Trial, methods: tuple[Function, ...], start: State
+) -> tuple[list[Event], list[State]]:
+    """Call `forward` in training and backpropagate its results: torch may refuse what it writes in place."""
+    method = methods[0]
+    owner = _name_of(start, trial.made)
+    machine.assume(Assumption("use", owner, "trained: what its `forward` returns is backpropagated", method.code.node))
+    set_training(start, trial.made, True)
+    args = with_defaults(machine, method, Args((trial.made,)))
+    ends = run_body(machine, start, method, args, method.code.node)
+    seen = len(machine.events)
+    for end, value in ends:
+        held = [one for one in contents(end, (value,)) if known_tensor(machine, end, one) is not None]
+        roots = tuple(one for one in held if isinstance(one, Ref) and tensor_at(end, one).grad is True)
+        if not roots:
+            return [], []
+        autograd_backward(machine, end, Args((roots, tuple(Unknown() for _ in roots))), method.code.node)
+    raised = all(None in end.freed.values() for end, _ in ends)
+    return [event for event in machine.events[seen:] if raised and isinstance(event, Refusal)], []
+
+
 def _call_all(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
     """Call each method with arguments that are not known; a framework does what it does with the result."""
     for method in methods:
@@ -149,6 +177,13 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
         machine.close(ends, region)
         after.extend(ends)
     return after
+
+
+def _name_of(state: State, made: Ref) -> str:
+    """Return the name of an object's class."""
+    cls = state.at(made, Instance).cls
+    record = state.heap.get(cls.id) if isinstance(cls, Ref) else None
+    return record.code.name if isinstance(record, Class) else "the module"
 
 
 def _trained(ends: list[State], since: int) -> list[State]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import libcst as cst
+
 from gradlint.domain.refusal.backward import StaleSaved
 from gradlint.rules.authoring.phrases import operation, writing
 from gradlint.rules.authoring.repairs import built_out_of_place, out_of_place
@@ -60,12 +62,15 @@ h.sum().backward()
         if event.by == "optimizer.step":
             return None
         saver = operation(event.saver_op, event.saver)
+        method = isinstance(event.backward, cst.FunctionDef)
+        needing = "the backward of what this returns needs it" if method else "this backward needs it"
         what = f"the result that {saver} saved" if event.label == ">" else f"a value that {saver} saved"
+        made = () if event.built is None else ((event.built, "the module that writes in place is made here"),)
         return Report(
             event.node,
             f"{writing(event.by, event.node)} changes {what}: torch raises at the backward",
             hint=_NO_INPLACE if event.by.startswith("nn.") else _OUT_OF_PLACE,
-            related=((event.saver, f"{saver} saves it here"), (event.backward, "this backward needs it")),
+            related=((event.saver, f"{saver} saves it here"), (event.backward, needing), *made),
             repair=_repair(event),
         )
 

@@ -65,10 +65,11 @@ for epoch in range(3):
 
     def check(self, event: fault.TrainModeMissing) -> Report | None:
         """Report at the `eval()`; the backward shows which iteration runs in evaluation mode."""
+        before = () if event.trained is None else ((event.trained, "`train()` is called here, before"),)
         return Report(
             event.node,
             "`train()` is not called before the next training iteration: dropout and batch norm stay in "
             "evaluation mode",
             hint="call `model.train()` at the start of each training epoch",
-            related=((event.backward, "the next training iteration runs in evaluation mode"),),
+            related=((event.backward, "the next training iteration runs in evaluation mode"), *before),
         )
