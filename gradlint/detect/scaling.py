@@ -85,7 +85,10 @@ class ScalingDetector(Detector[Scaled]):
         filled = _filled(state, optimizer)
         if it.former == "nothing" and filled is not None and filled.scaled is False:
             self.report(fault.UnscaledWithoutScale(it.node, backward=filled.backward))
-        state.decide(AreUnscaled(optimizer), True)
+        unscaled = {param.id for param in use.params_of(state, optimizer)}
+        for other in self.facts.optimizers:
+            if other == optimizer or any(param.id in unscaled for param in use.params_of(state, other)):
+                state.decide(AreUnscaled(other), True)
         if it.by == "step":
             self._forget(state, (optimizer,))
 
@@ -102,12 +105,16 @@ class ScalingDetector(Detector[Scaled]):
         if not it.parameters or (isinstance(it.bound, float) and it.bound == float("inf")):
             return
         given = {param.id for param in it.parameters}
-        for optimizer in self.facts.optimizers:
-            filled = _filled(state, optimizer)
-            if filled is None or filled.scaled is not True or filled.unscaled is not False:
-                continue
-            if any(param.id in given for param in use.params_of(state, optimizer)):
-                self.report(fault.ClippedScaled(it.node, backward=filled.backward))
+        clipped = [
+            filled
+            for one in self.facts.optimizers
+            if (filled := _filled(state, one)) and any(param.id in given for param in use.params_of(state, one))
+        ]
+        # Another optimizer over the same network may be one of the past, whose gradients nobody unscales any more.
+        if all(one.unscaled is False for one in clipped):
+            for one in clipped:
+                if one.scaled is True:
+                    self.report(fault.ClippedScaled(it.node, backward=one.backward))
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Forget the gradients that are cleared."""

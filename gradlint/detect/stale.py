@@ -36,7 +36,15 @@ class InEvaluation(LastingFact):
 
 
 class SentToTrainingAt(PathFact):
-    """The key of the call that sent a module to training mode last."""
+    """The key of the `Sent` of a module: when and where it was sent to training mode last."""
+
+
+class Sent(NamedTuple):
+    """The call of `train()`, its number, and whether the module has run since."""
+
+    node: cst.CSTNode
+    number: int
+    ran: bool = False
 
 
 class TrainedInEvaluation(LastingFact):
@@ -51,19 +59,24 @@ class TrainingModeDetector(Detector[None]):
         if it.training is False:
             within = tuple(self.machine.iterations)
             chosen = bool(within) and state.undecided_since(within[-1])
-            trained = state.facts.get(SentToTrainingAt(it.module.id))
-            former = trained if isinstance(trained, cst.CSTNode) else None
+            sent = state.facts.get(SentToTrainingAt(it.module.id))
+            if isinstance(sent, Sent) and not sent.ran and state.undecided_since(sent.number):
+                return  # An option wants the training to run in evaluation mode.
+            former = sent.node if isinstance(sent, Sent) else None
             state.decide(InEvaluation(it.module.id), Switch(it.node, fresh_number(), within, chosen, former))
             return
         if it.training:
-            state.decide(SentToTrainingAt(it.module.id), it.node)
+            state.decide(SentToTrainingAt(it.module.id), Sent(it.node, fresh_number()))
         back = _leaves(state, it.module)
         for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
             if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
                 state.decide(key, None)
 
     def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
-        """Count the run of a module in evaluation mode."""
+        """Count the run of a module in evaluation mode, and note that of one that was sent to training."""
+        sent = state.facts.get(SentToTrainingAt(it.module.id))
+        if isinstance(sent, Sent) and not sent.ran:
+            state.decide(SentToTrainingAt(it.module.id), sent._replace(ran=True))
         key = InEvaluation(it.module.id)
         found, switch = state.facts.get(key), state.lasting(key)
         if isinstance(switch, Switch):

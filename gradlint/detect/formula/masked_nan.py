@@ -161,6 +161,8 @@ _ELEMENTWISE = traits.ELEMENTS | traits.UNARY | traits.ARITHMETIC | {"pow"}
 def _is_singular(node: Node, without: Excluded | None) -> bool:
     name = canonical(node.op)
     left, right = pair(node)
+    if any(one.hidden for one in node.saved):
+        return False  # Written through `.data` before: what would be singular may have been replaced.
     if name == "div" and isinstance(right, Term):
         return without is None or (without.zero and vanishes_with(right.node, without.subject))
     if not isinstance(left, Term):

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import Args, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key
+
+
+class Written(NamedTuple):
+    """What was written last to a place of a list that is not known, under a symbol for the index."""
+
+    place: Value
+    value: Value
 
 
 def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst.CSTNode) -> Value:
@@ -40,6 +47,9 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
     place = place_of(index)
     if place is not None and -len(items) <= place < len(items):
         return items[place]
+    written = state.facts.get(("at", obj))
+    if isinstance(written, Written) and (written.place is index or (type(index) is int and written.place == index)):
+        return written.value  # The same symbol is the same place.
     if isinstance(index, int):
         if not record.open or not items:
             return Unknown()
@@ -80,7 +90,14 @@ def set_item(
             items_list[index] = value
             state.put(obj.id, record._replace(items=tuple(items_list)))
         else:
-            state.put(obj.id, record._replace(items=(*record.items, value), open=True))
+            # Any of the tensors may be the one that is replaced.
+            kept = tuple(Unknown() if _is_tensor(state, one) else one for one in record.items)
+            state.put(obj.id, record._replace(items=(*kept, value), open=True))
+            state.decide(("at", obj), Written(index, value))
+
+
+def _is_tensor(state: State, value: Value) -> bool:
+    return isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
 
 
 def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:

@@ -31,8 +31,11 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     live = machine.run(instr.orelse, live)
     handled: list[State] = []
     if instr.handlers:
-        for thrown in [*raised[:1], start]:
-            handled.extend(_handle(machine, thrown, instr.handlers))
+        handled = [end for thrown in raised[:1] for end in _handle(machine, thrown, instr.handlers)]
+        # What the handler then meets is what made the body fail: something else than it was taken for.
+        machine.expected += 1
+        handled.extend(_handle(machine, start, instr.handlers))
+        machine.expected -= 1
     else:
         machine.exits.extend(Exit("raise", other) for other in raised)
     after = _finally(machine, machine.join(live + handled), instr, first_exit)

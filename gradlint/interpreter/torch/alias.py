@@ -151,7 +151,9 @@ def _maybe(call: Operation, base: Ref, record: Tensor, size: Operand, made: Node
         if maybe is None and made.tracked is not None:
             node = Node(made.op, made.syntax, made.edges, tracked=None, maybe_saved=True, operands=made.operands)
     grad = record.grad if state.grad is False and not casts else made.tracked
-    ref = new_tensor(state, node, grad=grad, dtype=size.dtype or record.dtype, shape=size.shape)
+    by_other = call.canonical in CONVERTS and "other" in call.bound
+    dtype = size.dtype if by_other else size.dtype or record.dtype
+    ref = new_tensor(state, node, grad=grad, dtype=dtype, shape=size.shape)
     if not casts:
         fresh = tensor_at(state, ref)
         state.put(ref.id, fresh._replace(view=View(base.id if record.view is None else record.view.base, "maybe")))

@@ -22,7 +22,13 @@ from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import members_of
-from gradlint.interpreter.torch.scaler_stages import begin_stages, enter_stage, forget_stages, stages_of
+from gradlint.interpreter.torch.scaler_stages import (
+    begin_stages,
+    enter_stage,
+    forget_stages,
+    invalidate_gradients,
+    stages_of,
+)
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tensor, tensor_at
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
@@ -88,7 +94,7 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     optimizer = args.get(0, "optimizer")
     params = members_of(state, optimizer) if isinstance(optimizer, Ref) else ()
     if not isinstance(optimizer, Ref) or not params:
-        forget_stages(state, ref)
+        invalidate_gradients(machine, state, node)  # Whose gradients are unscaled, nobody can tell.
         return None
     if _is_disabled(state, ref):
         return None
