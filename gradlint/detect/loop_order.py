@@ -361,7 +361,10 @@ class LoopOrderDetector(Detector[Steps]):
         """Note what a method has cleared and filled: called again, it clears what no step has used."""
         for optimizer, node in self.facts.clearing.items() if it.method else ():
             unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
-            if isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
+            own = (
+                isinstance(unused, Unused) and called_name(unused.backward) == "backward"
+            )  # Not a framework's, which steps.
+            if own and isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
                 self.facts.wasted.setdefault(optimizer, (unused.backward, node))
 
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:

@@ -14,7 +14,7 @@ from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItsel
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import LastingFact, OneSided, PathFact, State
 from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
-from gradlint.interpreter.torch.parameters import members_of, parameters_of
+from gradlint.interpreter.torch.parameters import members_of, modules_of, parameters_of
 
 
 class Switch(NamedTuple):
@@ -69,7 +69,8 @@ class TrainingModeDetector(Detector[None]):
             state.decide(SentToTrainingAt(it.module.id), Sent(it.node, fresh_number()))
         back = _leaves(state, it.module)
         for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
-            if key.address == it.module.id or not back.isdisjoint(_leaves(state, Ref(key.address))):
+            held = {part.id for part, _ in modules_of(state, Ref(key.address))}
+            if it.module.id in held or not back.isdisjoint(_leaves(state, Ref(key.address))):
                 state.decide(key, None)
 
     def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:

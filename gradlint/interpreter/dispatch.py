@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain import value as values
-from gradlint.domain.announcement import NumberBackpropagated, StateDictLoaded, StateDictTaken
+from gradlint.domain.announcement import ModeSwitched, NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA
 from gradlint.domain.refusal.tensors import FlagCalled
@@ -304,6 +304,9 @@ def _method_of_unknown(
         if kept and machine.frozen:
             machine.assume(Assumption("name", name, "a method that leaves frozen parameters frozen", node))
         return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
+    whole = _owner_of(state, receiver) if name == "train" and args.get(0, "mode", True) is True else None
+    if whole is not None:  # A part of a network that is not shown: the rest may be meant to stay in evaluation mode.
+        machine.announce(state, ModeSwitched(node, whole, True))
     if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
         enter_mode(machine, state, context)
         return None
@@ -343,6 +346,14 @@ def _method_of_unknown(
     if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):
         return result
     return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
+
+
+def _owner_of(state: State, part: Unknown) -> Ref | None:
+    """Return the network that something not known is an attribute of, at whatever depth."""
+    owner: Value = part
+    while isinstance(owner, Unknown) and owner.key is not None and owner.key[0] == "attr":
+        owner = owner.key[1]  # type: ignore[assignment]
+    return owner if isinstance(owner, Ref) and is_module(state, owner) else None
 
 
 _OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
