@@ -192,7 +192,7 @@ class Checker:
         return Checked(
             *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
             elsewhere=elsewhere,
-            called_off=called_off(unit.module),
+            called_off=called_off(unit.module, text),
         )
 
     def _judged(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from gradlint.source.lower.syntax import parts
@@ -11,22 +9,25 @@ from gradlint.source.lower.syntax import parts
 _OFF = frozenset({"no_grad", "inference_mode"})
 
 
-def called_off(module: cst.Module) -> frozenset[str]:
-    """Return the names of the functions and methods that are called in blocks and functions without grad mode."""
-    if not any(name in module.code for name in _OFF):
+def called_off(module: cst.Module, text: str) -> frozenset[str]:
+    """Return the names of the functions and methods that are called in blocks and functions without grad mode.
+
+    `text` is the module's source: most files do not name such a block at all.
+    """
+    if not any(name in text for name in _OFF):
         return frozenset()
-    return frozenset(_calls(module, off=False)) - {""}
-
-
-def _calls(node: cst.CSTNode, *, off: bool) -> Iterator[str]:
-    if isinstance(node, cst.With):
-        off = off or any(_name(item.item) in _OFF for item in node.items)
-    elif isinstance(node, cst.FunctionDef):
-        off = any(_name(one.decorator) in _OFF for one in node.decorators)
-    elif isinstance(node, cst.Call) and off:
-        yield _name(node)
-    for part in parts(node):
-        yield from _calls(part, off=off)
+    found: set[str] = set()
+    stack: list[tuple[cst.CSTNode, bool]] = [(module, False)]
+    while stack:
+        node, off = stack.pop()
+        if isinstance(node, cst.With):
+            off = off or any(_name(item.item) in _OFF for item in node.items)
+        elif isinstance(node, cst.FunctionDef):
+            off = any(_name(one.decorator) in _OFF for one in node.decorators)
+        elif off and isinstance(node, cst.Call):
+            found.add(_name(node))
+        stack.extend((part, off) for part in parts(node))
+    return frozenset(found) - {""}
 
 
 def _name(node: cst.CSTNode) -> str:
