@@ -254,8 +254,9 @@ class Checker:
 
 
 def _is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
-    """Return whether a finding leaves open who calls the function, and a caller in another file proves it."""
-    return bool(_uncalled(finding)) and any(map(finding.repeats, others))
+    """Return whether a caller in another file proves a finding: who calls the function was left open, or assumed."""
+    proofs = [one for one in others if finding.repeats(one)]
+    return bool(_uncalled(finding) and proofs) or any(len(finding.assumptions) > len(one.assumptions) for one in proofs)
 
 
 def _without(checked: Checked, off: frozenset[str]) -> Checked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -75,24 +75,26 @@ class Steps:
 
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `cleared_in`: in how many
     loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled
-    them later. `busy`: some step may have found gradients. `clips`: whether the gradients that a call clips are
-    None on all paths. `loops`: the run of a loop that an iteration belongs to. `clearing`: where gradients were
-    cleared last, by optimizer. `wasted`: a backward whose gradients are cleared unused, and where, by optimizer.
-    `empty`: a step that found no gradients after a zero_grad, by optimizer. `stepped`: the optimizers that step
-    anywhere, or may, and `steps` where they do. `nth`: the step on one side of a fork where a remainder is tested,
-    by the optimizer and the fork's number.
+    them later. `busy`: of which some step may have found gradients, in which iteration at the latest. `clips`: the
+    iteration in which a call clips gradients at the latest, `vain`: the first in which it finds none. `loops`: the
+    run of a loop that an iteration belongs to. `clearing`: where gradients were cleared last, by optimizer.
+    `wasted`: a backward whose gradients are cleared unused, and where, by optimizer. `empty`: a step that found no
+    gradients after a zero_grad, and its iteration, by optimizer. `stepped`: the optimizers that step anywhere, or
+    may, and `steps` where they do. `nth`: the step on one side of a fork where a remainder is tested, by the
+    optimizer and the fork's number.
     """
 
     stepping: list[int] = field(default_factory=list)
     by_hand: Counter[cst.CSTNode] = field(default_factory=Counter)
     cleared_in: dict[int, int] = field(default_factory=dict)
-    late: dict[cst.CSTNode, tuple[int, cst.CSTNode]] = field(default_factory=dict)
-    busy: set[int] = field(default_factory=set)
-    clips: dict[cst.CSTNode, bool] = field(default_factory=dict)
+    late: dict[cst.CSTNode, tuple[int, cst.CSTNode, int]] = field(default_factory=dict)
+    busy: dict[int, int] = field(default_factory=dict)
+    clips: dict[cst.CSTNode, int] = field(default_factory=dict)
+    vain: dict[cst.CSTNode, int] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
     clearing: dict[int, cst.CSTNode] = field(default_factory=dict)
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
-    empty: dict[int, cst.CSTNode] = field(default_factory=dict)
+    empty: dict[int, tuple[cst.CSTNode, int]] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
     steps: set[cst.CSTNode] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
@@ -145,7 +147,7 @@ class LoopOrderDetector(Detector[Steps]):
             self.machine.assume(Assumption("name", name, role, it.node))
             return
         self._use(state)
-        self.facts.busy.update(given)
+        self._busy(given)
         self.facts.stepped.update(reached.intersection(given))
         for optimizer in given:
             if order_of(state, optimizer) is not None:
@@ -154,6 +156,9 @@ class LoopOrderDetector(Detector[Steps]):
     def _is_method_of_holder(self, state: State, it: announcement.Escaped, name: str) -> bool:
         """Return whether optimizers reach an unknown method by its object alone, and its name speaks of no training."""
         receiver, *others = it.values
+        key = receiver.key if isinstance(receiver, Unknown) else None
+        if key is not None and key[0] == "attr" and isinstance(key[1], Ref):
+            receiver = key[1]  # As `self.losses.append(...)`, where nothing is known of the list.
         record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
         is_method = isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute)
         if not is_method or not isinstance(record, Instance) or not isinstance(record.cls, Ref):
@@ -167,11 +172,14 @@ class LoopOrderDetector(Detector[Steps]):
         """Take something unknown that is given a loss to backpropagate it, if its name says so."""
         live = (node for node in it.graphs if node.leaf is None and node.tracked is not False)
         if self.facts.stepping and guesses.may_backpropagate(called_name(it.node)) and any(live):
-            self.facts.busy.update(self.facts.stepping)
+            self._busy(self.facts.stepping)
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Count all gradients as used: the program may keep what it reads, and use it later."""
         self._use(state)
+
+    def _busy(self, optimizers: Iterable[int]) -> None:
+        self.facts.busy.update(dict.fromkeys(optimizers, self._iteration()))
 
     def _use(self, state: State) -> None:
         """Count all gradients as used: of two optimizers each may have its iterations."""
@@ -181,7 +189,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _let_step(self, state: State) -> None:
         self._use(state)
-        self.facts.busy.update(self.facts.stepping)
+        self._busy(self.facts.stepping)
         self.facts.stepped.update(self.facts.stepping)
         for optimizer in self.facts.stepping:
             if order_of(state, optimizer) is not None:
@@ -208,7 +216,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _note_late(self, optimizer: int, order: Order | None, backward: cst.CSTNode) -> None:
         if order is not None and order.idle is not None and order.used is None:
-            self.facts.late.setdefault(order.idle, (optimizer, backward))
+            self.facts.late.setdefault(order.idle, (optimizer, backward, self._iteration()))
 
     # Gradients are used.
 
@@ -220,7 +228,7 @@ class LoopOrderDetector(Detector[Steps]):
         if not it.walked:
             self._judge_closure(state, it)
         if isinstance(it.closure, Function):
-            self.facts.busy.add(it.optimizer.id)
+            self._busy((it.optimizer.id,))
             self._step(state, it.optimizer.id, it.node)
         else:
             self._let_step(state)
@@ -260,9 +268,9 @@ class LoopOrderDetector(Detector[Steps]):
         params = use.params_of(state, optimizer)
         nothing = all(use.is_empty(state, param) for param in params)
         if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
-            self.facts.busy.add(optimizer)
+            self._busy((optimizer,))
         elif order.wiped is None and self._cleared_since_backward(state, optimizer):
-            self.facts.empty.setdefault(optimizer, node)
+            self.facts.empty.setdefault(optimizer, (node, self._iteration()))
         self.facts.stepped.add(optimizer)
         self.facts.steps.add(node)
         if order is not None:
@@ -358,7 +366,13 @@ class LoopOrderDetector(Detector[Steps]):
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
 
     def on_returned(self, state: State, it: announcement.Returned) -> None:
-        """Note what a method has cleared and filled: called again, it clears what no step has used."""
+        """Note what a method has cleared and filled: called again, it clears what no step has used.
+
+        Called again, a step of it that finds no gradients never does.
+        """
+        if self.machine.iterations:
+            self._judge_empty()
+            self._judge_vain()
         for optimizer, node in self.facts.clearing.items() if it.method else ():
             unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
             own = (
@@ -391,6 +405,10 @@ class LoopOrderDetector(Detector[Steps]):
     def _iteration(self) -> int:
         return self.machine.iterations[-1] if self.machine.iterations else 0
 
+    def _is_busy(self, optimizer: int, iteration: int) -> bool:
+        """Return whether a step in an iteration, or later, may have found gradients: those before it are not known."""
+        return self.facts.busy.get(optimizer, -1) >= iteration
+
     # Schedulers, clipping.
 
     def on_scheduled(self, state: State, it: announcement.Scheduled) -> None:
@@ -419,9 +437,9 @@ class LoopOrderDetector(Detector[Steps]):
             self.report(fault.NothingClipped(it.node, "non-leaf"))
         elif it.whole and all(use.is_empty(state, param) for param in it.parameters):
             if not self.machine.expected and state.facts.get(Given()) is None:
-                self.facts.clips.setdefault(it.node, True)  # A fault where the program makes gradients at all.
+                self.facts.vain.setdefault(it.node, self._iteration())
         else:
-            self.facts.clips[it.node] = False
+            self.facts.clips[it.node] = self._iteration()
             self._judge_clipped(state, it)
 
     def _judge_clipped(self, state: State, it: announcement.Clipped) -> None:
@@ -437,12 +455,16 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
         """Report the steps before the backward, if none comes after it, and clipping before any backward."""
-        for step, (optimizer, backward) in self.facts.late.items():
-            if optimizer not in self.facts.busy and it.complete:
+        for step, (optimizer, backward, iteration) in self.facts.late.items():
+            if not self._is_busy(optimizer, iteration) and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
         self._judge_unfinished(it.complete)
-        for clip, empty in self.facts.clips.items():
-            if empty and self.machine.backwards:
+        self._judge_vain()
+
+    def _judge_vain(self) -> None:
+        """Report clipping that finds no gradients, though the program makes some."""
+        for clip, iteration in self.facts.vain.items() if self.machine.backwards else ():
+            if self.facts.clips.get(clip, -1) < iteration:
                 self.report(fault.NothingClipped(clip, "no gradient"))
 
     def _judge_unfinished(self, complete: bool) -> None:
@@ -450,14 +472,17 @@ class LoopOrderDetector(Detector[Steps]):
 
         What was not run matters only if the text has a backward, or a step.
         """
-        late = {optimizer for optimizer, _ in self.facts.late.values()}
-        followed = complete or not any("backward" in word for word in self.machine.program.words)
-        for optimizer, step in self.facts.empty.items():
-            if optimizer not in self.facts.busy | late and followed:
-                self.report(fault.BackwardMissing(step))
+        if complete or not any("backward" in word for word in self.machine.program.words):
+            self._judge_empty()
         for optimizer, (backward, cleared) in self.facts.wasted.items():
             if optimizer not in self.facts.stepped and not self._may_step_elsewhere:
                 self.report(fault.StepMissing(backward, cleared))
+
+    def _judge_empty(self) -> None:
+        late = {optimizer for optimizer, *_ in self.facts.late.values()}
+        for optimizer, (step, iteration) in self.facts.empty.items():
+            if optimizer not in late and not self._is_busy(optimizer, iteration):
+                self.report(fault.BackwardMissing(step))
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:

@@ -20,10 +20,10 @@ class Event(Frozen):
     """Something that happened at one syntax node of the file. `assumptions` are what it may rest on.
 
     `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
-    method may have left for the next, that brings the event about. `caller` is the call by which the file that is
-    checked has run into another one, where the event stands. `installed`: it happened while code of an installed
-    package ran. `concerns_callers`: at a place in such a package it still concerns the code that calls it, though
-    nothing raises.
+    method may have left for the next, that brings the event about: a graph, gradients, or gradients that are cleared
+    ("order"). `caller` is the call by which the file that is checked has run into another one, where the event stands.
+    `installed`: it happened while code of an installed package ran. `concerns_callers`: at a place in such a package
+    it still concerns the code that calls it, though nothing raises.
     """
 
     node: cst.CSTNode
@@ -32,7 +32,7 @@ class Event(Frozen):
     installed: bool = field(default=False, kw_only=True, compare=False)
     warned: ClassVar[bool] = False
     concerns_callers: ClassVar[bool] = False
-    carried: ClassVar[Literal["graph", "gradients"] | None] = None
+    carried: ClassVar[Literal["graph", "gradients", "order"] | None] = None
 
     def in_uncalled(self, name: str, *, method: bool) -> Event | None:
         """Return what the event comes to in a function, or method, that nobody calls and that runs no backward.

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.value import VALUES, File, Function, Record, Ref, Unknown, Value, Write
+from gradlint.domain.value import VALUES, File, Function, Instance, Record, Ref, Unknown, Value, Write
 
 Kind = TypeVar("Kind", bound=Record)
 
@@ -323,6 +323,13 @@ class State:
 
         if self.facts is not former.facts:
             self.facts = {key: fact for key, fact in self.facts.items() if key in former.facts or not is_test(key)}
+
+    def allow_attributes(self, other: State) -> None:
+        """Let objects have attributes, of which nothing is known, that they have on another path that goes on here."""
+        for address in other.dirty:
+            own, record = self.heap.get(address), other.heap.get(address)
+            if isinstance(own, Instance) and isinstance(record, Instance) and record.attrs.keys() - own.attrs.keys():
+                self.put(address, own._replace(attrs={**dict.fromkeys(record.attrs, Unknown()), **own.attrs}))
 
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""

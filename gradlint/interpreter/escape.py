@@ -49,8 +49,8 @@ def unknown_call(
         return Unknown(syntax=node)
     machine.announce(state, GraphsShared(node, given))
     result = may_depend_on(given, node)
-    if result.origin is not None:
-        state.escape()
+    if result.origin is not None and any(graph.cut != "item" for graph in given):
+        state.escape()  # Unless it got numbers alone: nobody backpropagates these.
     return result
 
 

@@ -16,6 +16,7 @@ from gradlint.domain.value import (
     Args,
     Bound,
     Class,
+    External,
     Function,
     Imported,
     Instance,
@@ -225,11 +226,14 @@ def _with_options(machine: Machine, state: State, function: Function, args: Args
         _function(machine, state.fork(), function, args, options=True)
 
 
-def _function(machine: Machine, state: State, function: Function, args: Args, *, options: bool = False) -> list[State]:
+def _function(
+    machine: Machine, state: State, function: Function, args: Args, *, options: bool = False, method: bool = False
+) -> list[State]:
     """Run a function once, with arguments that are not known; return the states after it.
 
-    Parameters have their defaults; with `options` any values.
+    Parameters have their defaults; with `options` any values. `method`: a class holds it, though it gets no object.
     """
+    method = method or function.owner is not None
     if function.frame not in state.frames:
         return []
     events, backwards = len(machine.events), machine.backwards
@@ -252,9 +256,8 @@ def _function(machine: Machine, state: State, function: Function, args: Args, *,
         for end, value in results:
             if not is_configuration(end, function, args.get(0, "")):
                 escape(machine, end, (value,), function.code.node)
-            machine.announce(end, Returned(function.code.node, function.owner is not None, value))
+            machine.announce(end, Returned(function.code.node, method, value))
     if machine.backwards == backwards:
-        method = function.owner is not None
         left = [event.in_uncalled(function.code.name, method=method) for event in machine.events[events:]]
         machine.events[events:] = [event for event in left if event is not None]
     return ends
@@ -301,6 +304,10 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
+_CLASS_METHOD = External("builtins.classmethod")
+_DECORATORS = (External("builtins.staticmethod"), _CLASS_METHOD)
+
+
 def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     """Yield an object with unknown arguments, and each method of it that nothing has called."""
     record = state.heap.get(cls.id)
@@ -310,7 +317,12 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         _custom_function(machine, state.fork(), cls)
         return
     methods = [value for value in record.attrs.values() if isinstance(value, Function)]
-    if all(method.code in machine.called for method in methods):
+    unbound = [
+        (value.function, Args((cls,) if value.receiver == _CLASS_METHOD else ()))
+        for value in record.attrs.values()
+        if isinstance(value, Bound) and value.receiver in _DECORATORS and isinstance(value.function, Function)
+    ]
+    if all(method.code in machine.called for method in (*methods, *(one for one, _ in unbound))):
         return
     forward = find_in_class(state, cls, "forward")
     inherited = (
@@ -318,7 +330,8 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     )
     after = state.fork()
     keeping: list[tuple[Function, frozenset[str]]] = []
-    training: list[Function] = []
+    steps = [one for one in methods if one.code.node in machine.program.backpropagating]
+    training = list(steps)
     writing: list[Function] = []
     with machine.bounded(SHARE), machine.assuming():
         region = machine.open(after)
@@ -329,6 +342,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         machine.close([after], region)
         assumed = machine.assumed
         fresh = after.fork()
+        suppose_attributes(machine, fresh, made)
         invalidate_since_init(after, made)
         suppose_attributes(machine, after, made)
         if isinstance(made, Ref) and is_module(after, made):
@@ -348,9 +362,12 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             _with_options(machine, after, method, Args((receiver,)))
             if len(ends) == 1 and is_configuration(after, method, made):
                 after = ends[0]  # Which the framework calls before all others.
-            if machine.backwards > backwards:
+            if machine.backwards > backwards and method not in steps:
                 training.append(method)
             if names := attributes_kept(after, ends, made):
                 keeping.append((method, names))
+        for function, args in unbound:
+            if function.code not in machine.called and machine.budget > machine.limit:
+                _function(machine, after.fork(), function, args, method=True)
     if (keeping or training or writing) and isinstance(made, Ref):
         yield Trial(fresh, made, assumed, tuple(keeping), tuple(training), tuple(writing))

@@ -52,6 +52,7 @@ class ZeroGradMisplaced(Fault):
     backward: cst.CSTNode
     step: cst.CSTNode
     concerns_callers: ClassVar = True
+    carried: ClassVar = "order"
 
 
 class AccumulationCleared(Fault):
@@ -66,6 +67,7 @@ class StepBeforeBackward(Fault):
 
     backward: cst.CSTNode
     cleared: cst.CSTNode | None = None
+    carried: ClassVar = "order"
 
 
 class StepMissing(Fault):
@@ -77,11 +79,14 @@ class StepMissing(Fault):
 class BackwardMissing(Fault):
     """A step finds no gradients, and no backward fills any."""
 
+    carried: ClassVar = "order"
+
 
 class NothingClipped(Fault):
     """Clipping finds no gradients: of tensors that are no leaves, of none at all, or before any backward."""
 
     kind: Literal["non-leaf", "used-up iterator", "no gradient"]
+    carried: ClassVar = "order"
 
 
 class ClippedAfterStep(Fault):

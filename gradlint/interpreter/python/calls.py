@@ -263,6 +263,7 @@ def settle(
         machine.give_up("paths dropped", None, len(states) - 1)
         for dropped in states[1:]:
             machine.share_graphs(dropped)
+            states[0].allow_attributes(dropped)
         states[0].forget_tests(before)
     if states[0] is not state:
         state.become(states[0])

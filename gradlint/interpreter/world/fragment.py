@@ -116,8 +116,7 @@ class Names:
         for target in (one.target for one in node.targets):
             self.bind(target, top)
             place = _spelled(target)
-            if place is not None:
-                self.assigned.add(place)
+            self.assigned.update(_places(target))
             if isinstance(target, (cst.Tuple, cst.List)):
                 parts = [element.value for element in target.elements]
                 self.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
@@ -188,6 +187,15 @@ def _spelled(node: cst.CSTNode) -> str | None:
 
 
 _DEEPEST = 2
+
+
+def _places(target: cst.CSTNode) -> Iterator[str]:
+    """Yield the names and attributes that an assignment binds."""
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _places(element.value)
+    elif (place := _spelled(target)) is not None:
+        yield place
 
 
 def owner_of(place: str) -> str:

@@ -16,8 +16,9 @@ Role: TypeAlias = Literal["network", "loss", "optimizer"]
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _NETWORK = re.compile(
-    r"(?i)(\w*model\w*|\w*net[a-z]?|net_?\w|\w*(encoder|decoder|generator|discriminator|critic|actor|classifier)\w?"
-    r"|policy|backbone|\w*(vae|rnn|lstm|gru)|[gd])"
+    r"(?i)(\w*model\w*|net_?\w|\w*net[a-z]?|qf\d?|[gd]"
+    r"|\w*(net(work)?s?|encoder|decoder|generator|discriminator|critic|actor|classifier|policy|backbone|transformer"
+    r"|student|learner|denoiser|predictor|projector|vae|rnn|lstm|gru|cnn|mlp|gnn|gcn|bert|gpt|vit)(_?\w)?)"
 )
 _NOT_TRAINED = re.compile(
     r"(teacher|target|ema|frozen|pretrain(ed|ing)?|vgg|old|ref|reference|avg|averaged?)(model|net(work)?s?)?"

@@ -221,8 +221,8 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
 
 
 def _is_open(value: Value) -> bool:
-    """Return whether it is not known what kind of value this is."""
-    return isinstance(value, Unknown) and value.kind is None
+    """Return whether it is not known what kind of value this is; a constructor's None is replaced before training."""
+    return value is None or (isinstance(value, Unknown) and value.kind is None)
 
 
 def _placeholders(

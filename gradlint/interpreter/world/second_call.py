@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.announcement import CalledAgain
+from gradlint.domain.announcement import CalledAgain, Returned
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
@@ -37,8 +37,8 @@ SHARE = 0.1
 class Trial(NamedTuple):
     """A class that nobody makes: an object of it as its constructor leaves it, and what its methods did in one call.
 
-    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward; `writing` is a
-    `forward` that writes in place.
+    `keeping` leave graphs in the object, each in attributes of these names; `training` run a backward, or clear
+    gradients; `writing` is a `forward` that writes in place.
     """
 
     state: State
@@ -63,15 +63,14 @@ def attributes_kept(before: State, ends: Sequence[State], made: Value) -> frozen
 def call_again(machine: Machine, trial: Trial, module: cst.Module) -> None:
     """Call the methods of a trial again, and report what the first calls have left."""
     resets = resets_in(module)
-    keeping, training = [one.code for one, _ in trial.keeping], [one.code for one in trial.training]
+    training = [one.code for one in trial.training]
     for method in trial.training:
         others = tuple(
             one
             for one, names in trial.keeping
             if one.code not in training and not _is_reset(names, {one.code.node, method.code.node}, resets)
         )
-        if others or method.code in keeping or "grad" not in resets:
-            _drive(machine, trial, (*others, method), resets, _second_steps)
+        _drive(machine, trial, (*others, method), resets, _second_steps)
     forward = next((one for one, _ in trial.keeping if one.code.name == "forward"), None)
     if forward is not None and not trial.training:
         _drive(machine, trial, (forward,), resets, _second_forward)
@@ -94,8 +93,9 @@ def _drive(machine: Machine, trial: Trial, methods: tuple[Function, ...], resets
     if "grad" in resets:
         events = [event for event in events if event.carried != "gradients"]
     kept = [name for end in ends for name in _names(end, trial.made, held_by(end, start))] if events else []
-    if not _is_reset(kept, ran, resets):
-        for event in events:
+    reset = _is_reset(kept, ran, resets)
+    for event in events:
+        if event.carried != "graph" or not reset:  # No program makes its network anew between two steps.
             machine.emit(event)
 
 
@@ -105,13 +105,15 @@ def _second_steps(
     """Call twice the methods that keep graphs, and then the one that runs a backward."""
     calls = Iterations(machine, start, methods[-1].code.node)
     calls.begin()
-    first = _trained(_call_all(machine, [start.fork()], trial.made, methods), start.trained)
+    ends = _call_all(machine, [start.fork()], trial.made, methods)
+    first = _trained(ends, start.trained) or ends
     calls.end(first)
     if not first or any(map(_is_refused, machine.events)):
         return [], []
     seen, mark = len(machine.events), max(end.trained for end in first)
     calls.begin()
-    second = _trained(_call_all(machine, [end.fork() for end in first], trial.made, methods), mark)
+    ends = _call_all(machine, [end.fork() for end in first], trial.made, methods)
+    second = _trained(ends, mark) or (ends if mark == start.trained else [])
     calls.end(second)
     if not second:
         return [], []
@@ -173,6 +175,7 @@ def _call(machine: Machine, states: list[State], made: Ref, method: Function) ->
         ended = run_body(machine, state, method, with_defaults(machine, method, Args((made,))), method.code.node)
         for end, value in ended:
             step_taken(machine, end, method, made, value)
+            machine.announce(end, Returned(method.code.node, True, value))
         ends = machine.join([end for end, _ in ended])
         machine.close(ends, region)
         after.extend(ends)
