@@ -23,7 +23,7 @@ from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, members_of, modules_of, parameters_of
-from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.interpreter.torch.tensor import is_absent, tensor_at
 from gradlint.source.lower.syntax import called_name
 
 
@@ -251,11 +251,11 @@ class MembershipDetector(Detector[Membership]):
         fed = self.facts.fed
         others = [leaf for leaf in fed if leaf not in own and leaf not in self.facts.judged]
         if others and _trains_network(state, own):
-            fed_own = {fed[leaf] for leaf in own if leaf in fed}
+            idle = all(_has_no_gradient(state, leaf) for leaf in own)
+            fed_own = set() if idle else {fed[leaf] for leaf in own if leaf in fed}
             for leaf in others:
                 if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
-                    together = fed[leaf] in fed_own
-                    self._judge_missed(state, leaf, frozenset() if together else own, optimizer.syntax)
+                    self._judge_missed(state, leaf, own if not fed_own and not idle else frozenset(), optimizer.syntax)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
         """Suspect the parameters that a module got after it was given to the optimizer."""
@@ -342,6 +342,11 @@ def _fed(state: State, module: Ref) -> set[int]:
 def _has_gradient(state: State, leaf: int) -> bool:
     record = state.heap.get(leaf)
     return isinstance(record, Tensor) and record.grad is True and isinstance(record.accumulated, Ref)
+
+
+def _has_no_gradient(state: State, leaf: int) -> bool:
+    record = state.heap.get(leaf)
+    return isinstance(record, Tensor) and is_absent(state, Ref(leaf), record.accumulated)
 
 
 def _root(state: State, leaf: int) -> Ref | None:
