@@ -118,7 +118,9 @@ class LostGradientDetector(Detector[Gradients]):
 
     def on_number_backpropagated(self, state: State, it: announcement.NumberBackpropagated) -> None:
         """Report where the tensor became a number: what it was computed from shows what was meant."""
-        self._blame_for_raising(state, it.origin, it.node)
+        item = it.origin
+        if self._blame_for_raising(state, item, it.node) is None and item.op == "item":
+            self.report(LostLeaf(item.syntax, "item", "item", None, it.node, raises=True, parameter=False))
 
     def is_wanted(self, leaf: Node) -> bool:
         """Return whether the program trains a leaf: a backward has reached it, or an optimizer has it."""

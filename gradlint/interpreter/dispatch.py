@@ -45,7 +45,7 @@ from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
 from gradlint.interpreter.torch.parameters import enter_module, is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, shown_tensor
+from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, origin_of_number, shown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
 from gradlint.interpreter.world.placeholders import (
@@ -337,9 +337,10 @@ def _method_of_unknown(
         invalidate_gradients(machine, state, node)
     if name == "load_state_dict":
         machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
-    if name == "backward" and receiver.kind in ("number", "int") and receiver.origin is not None:
+    number = origin_of_number(receiver) if name == "backward" else None
+    if number is not None:
         # A number has no such method; what it was computed from shows what was meant.
-        machine.announce(state, NumberBackpropagated(node, receiver.origin))
+        machine.announce(state, NumberBackpropagated(node, number))
         invalidate_gradients(machine, state, node)
         return Unknown("raised")
     result = unknown_call(machine, state, (receiver, *args.values()), node)

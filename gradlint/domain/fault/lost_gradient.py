@@ -19,12 +19,13 @@ class LostLeaf(Fault):
     "hack" is a flag that made a new leaf of a value that was cut off before, at `cut`. `given`: what
     a copy was made of. `copied`: the call that makes a tensor again of the number that the node is, or of a list of
     such numbers. `idle`: an optimizer has nothing but leaves that no backward reaches. `term`: the leaf may be reached
-    by another way, but a whole term of the loss is cut off.
+    by another way, but a whole term of the loss is cut off. `leaf` is None where none is in sight: a number has no
+    gradient all the same.
     """
 
     kind: str
     op: str
-    leaf: cst.CSTNode
+    leaf: cst.CSTNode | None
     backward: cst.CSTNode
     raises: bool
     parameter: bool

@@ -12,6 +12,7 @@ from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequen
 from gradlint.interpreter.belief import reveal_to_user
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
+from gradlint.interpreter.libraries.apex import APEX
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
@@ -230,6 +231,7 @@ LIBRARIES: dict[str, Native] = {
     "copy.copy": _copy,
     "dataclasses.field": field,
     **MAKERS,
+    **APEX,
     "builtins.abs": _abs("abs"),
     "builtins.pow": _abs("pow"),
     "builtins.round": _abs("round"),

@@ -10,7 +10,7 @@ from typing import Literal
 
 import libcst as cst
 
-from gradlint.domain.announcement import LossScaled, Scheduled, Unscaled
+from gradlint.domain.announcement import LossScaled, NumberBackpropagated, Scheduled, Unscaled
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
@@ -29,7 +29,7 @@ from gradlint.interpreter.torch.scaler_stages import (
     invalidate_gradients,
     stages_of,
 )
-from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_tensor, origin_of_number, tensor_at
 
 SCALERS = frozenset({"torch.amp.GradScaler", "torch.cuda.amp.GradScaler", "torch.amp.grad_scaler.GradScaler",
                      "torch.cuda.amp.grad_scaler.GradScaler", "torch.cpu.amp.GradScaler"})  # fmt: skip
@@ -77,6 +77,10 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     tensor = known_tensor(machine, state, value)
     if tensor is None and isinstance(value, Unknown) and value.origin is not None and value.origin.live:
         tensor = as_tensor(machine, state, value, node)  # As the sum of the losses that a network gives.
+    number = origin_of_number(value)
+    if number is not None:
+        machine.announce(state, NumberBackpropagated(node, number))  # `scale` refuses it (measured).
+        return Unknown("raised")
     if tensor is None:
         items = items_of(machine, state, value, node)
         if items.open or not items.items:

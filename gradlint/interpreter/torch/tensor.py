@@ -14,6 +14,7 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
+from gradlint.source.lower.syntax import called_name
 
 NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits"})
 """Kinds of unknown values that are certainly no tensors."""
@@ -137,6 +138,14 @@ def overlap_of(record: Tensor) -> frozenset[str]:
     """Return what an alias made by `detach` or `.data` inherits."""
     expanded = record.view is not None and record.view.overlaps
     return frozenset({OVERLAP}) if expanded or OVERLAP in record.tags else frozenset()
+
+
+def origin_of_number(value: Value) -> Node | None:
+    """Return what a number was computed from, or the `item()` that gave it; None for what may be a tensor."""
+    if not isinstance(value, Unknown) or value.kind not in ("number", "int"):
+        return None
+    called = value.syntax if called_name(value.syntax) == "item" else None
+    return value.origin or (Node("item", called, cut="item") if called is not None else None)
 
 
 def is_absent(state: State, leaf: Ref, gradient: Value) -> bool:

@@ -20,11 +20,12 @@ def report(event: LostLeaf, cut: str, hint: str, repair: Repair | None = None) -
         follows = "no parameter of its optimizer gets a gradient"
     else:
         follows = f"a {leaf} before it gets no gradient"
+    lost = () if event.leaf is None else ((event.leaf, f"this {leaf} gets no gradient"),)
     return Report(
         event.node,
         f"{cut}: {follows}",
         hint=hint,
-        related=((event.leaf, f"this {leaf} gets no gradient"), (event.backward, "the backward of the loss")),
+        related=(*lost, (event.backward, "the backward of the loss")),
         effect="raises" if event.raises else None,
         repair=repair,
     )
