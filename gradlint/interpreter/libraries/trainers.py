@@ -10,13 +10,13 @@ import re
 import libcst as cst
 
 from gradlint.domain import value as values
-from gradlint.domain.announcement import NumberBackpropagated
+from gradlint.domain.announcement import NumberBackpropagated, StepCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.reachable import contents, known_items
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
@@ -88,6 +88,8 @@ def run_method(machine: Machine, state: State, function: Function, args: Args) -
         return _loss_computed(machine, state, function, args)
     results = run_body(machine, state, function, args, function.code.node)
     for end, value in results:
+        if is_configuration(end, function, receiver) and isinstance(receiver, Ref):
+            end.put(receiver.id, end.at(receiver, Instance)._replace(inner=values.Kept(_listed(end, value))))
         step_taken(machine, end, function, receiver, value)
     return results
 
@@ -98,17 +100,24 @@ def step_taken(machine: Machine, state: State, function: Function, receiver: Val
     if function.code.name != "training_step" or not isinstance(record, Instance) or not is_lightning(state, record):
         return
     if _is_automatic(state, record):
-        _backpropagate(machine, state, function, returned)
+        step = _backpropagate(machine, state, function, returned)
+        for one in contents(state, (record.inner.value,)) if isinstance(record.inner, values.Kept) else ():
+            made = state.heap.get(one.id) if isinstance(one, Ref) else None
+            if isinstance(one, Ref) and isinstance(made, Instance) and isinstance(made.inner, values.OptimizerState):
+                machine.announce(state, StepCalled(step, one))
 
 
-def _backpropagate(machine: Machine, state: State, function: Function, returned: Value) -> None:
+def _backpropagate(machine: Machine, state: State, function: Function, returned: Value) -> cst.CSTNode:
+    """Backpropagate what a step returns; return where that is."""
     loss = _loss(state, returned)
     tensor = known_tensor(machine, state, loss)
+    syntax = loss.syntax if isinstance(loss, Unknown) else None if tensor is None else tensor_at(state, tensor).syntax
+    syntax = syntax or function.code.node
     if tensor is not None:
-        syntax = tensor_at(state, tensor).syntax or function.code.node
         tensor_backward(machine, state, tensor, Args(), syntax)
     elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
-        machine.announce(state, NumberBackpropagated(loss.syntax or function.code.node, loss.origin))
+        machine.announce(state, NumberBackpropagated(syntax, loss.origin))
+    return syntax
 
 
 TRAINER = re.compile(r"(transformers|trl|setfit|sentence_transformers)\.(\w+\.)*\w*Trainer$")

@@ -416,9 +416,18 @@ _ENGINES: tuple[tuple[_Role, str, frozenset[str]], ...] = (
     (
         "an Accelerator",
         "accelerator",
-        frozenset({"prepare", "unwrap_model", "accumulate", "sync_gradients", "gather_for_metrics", "gather"}),
+        frozenset(
+            {
+                *("prepare", "unwrap_model", "accumulate", "sync_gradients", "gather_for_metrics", "gather"),
+                "clip_grad_norm_",
+            }
+        ),
     ),
-    ("a Fabric", "fabric", frozenset({"setup", "setup_module", "setup_dataloaders", "no_backward_sync", "launch"})),
+    (
+        "a Fabric",
+        "fabric",
+        frozenset({"setup", "setup_module", "setup_dataloaders", "no_backward_sync", "launch", "clip_gradients"}),
+    ),
 )
 """What the objects of two frameworks are called, and which methods they alone have."""
 
