@@ -253,9 +253,11 @@ class MembershipDetector(Detector[Membership]):
         if others and _trains_network(state, own):
             idle = all(_has_no_gradient(state, leaf) for leaf in own)
             fed_own = set() if idle else {fed[leaf] for leaf in own if leaf in fed}
+            elsewhere = idle and not own.isdisjoint(self.facts.reached)  # Another optimizer trains what it holds.
             for leaf in others:
                 if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
-                    self._judge_missed(state, leaf, own if not fed_own and not idle else frozenset(), optimizer.syntax)
+                    unless = frozenset[int]() if fed_own or elsewhere else own
+                    self._judge_missed(state, leaf, unless, optimizer.syntax)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
         """Suspect the parameters that a module got after it was given to the optimizer."""

@@ -261,7 +261,7 @@ class Join:
         if isinstance(value, Unknown):
             return value.origin is None or value.origin.tracked is False
         if isinstance(value, External):
-            return not value.path.startswith("torch")
+            return not value.path.startswith("torch") or dtypes.is_name(value.path.removeprefix("torch."))
         if isinstance(value, tuple):
             return all(self._is_idle(state, one, inside=True) for one in value)
         if not isinstance(value, Ref):
@@ -311,8 +311,8 @@ class Join:
         a, b = self.left[ours], self.right[theirs]
         if not (isinstance(a, Tensor) and isinstance(b, Tensor) and is_data(a) and is_data(b)):
             raise _DisagreementError
-        if a.view is not None or b.view is not None or self.watched & {a.counter, b.counter}:
-            raise _DisagreementError  # A later write to one of them may be seen elsewhere.
+        if self.watched & {a.counter, b.counter, a.memory, b.memory}:
+            raise _DisagreementError  # A later write to one of them, or to what it is a view of, may be seen elsewhere.
         joined = self._data(a, b)
         fresh = Ref(fresh_address())
         self.updates.append(

@@ -50,6 +50,10 @@ class LastingFact(PathFact):
     `State.lasting` looks them up.
     """
 
+    def progress(self, fact: object) -> int:
+        """Return how far a fact of this key is: of those of two paths, the one that is further counts for both."""
+        return 0
+
 
 class OneSided(NamedTuple):
     """A fact that one of two joined paths had, and the tests that had come out otherwise on the `other` path."""
@@ -336,9 +340,13 @@ class State:
         found = self.facts.get(key)
         if not isinstance(found, OneSided):
             return found
-        if all(self.facts.get(test, truth) is truth for test, truth in found.decided):
+        if found.other is None:
+            return found.fact if all(self.facts.get(test, truth) is truth for test, truth in found.decided) else None
+        if found.decided and all(self.facts.get(test) is (not truth) for test, truth in found.decided):
+            return found.other
+        if any(self.facts.get(test) is truth for test, truth in found.decided):
             return found.fact
-        return found.other if all(self.facts.get(test) is (not truth) for test, truth in found.decided) else None
+        return max((found.fact, found.other), key=key.progress)  # Undecided: whichever path was run first.
 
     def tensor_of(self, value: Unknown) -> Ref | None:
         """Return the tensor that something unknown has been shown to be."""

@@ -17,6 +17,10 @@ Stage: TypeAlias = Literal["unscaled", "stepped"]
 class StagesOf(LastingFact):
     """The key of the `Stages` of a scaler."""
 
+    def progress(self, fact: object) -> int:
+        """Count the optimizers that have stepped."""
+        return sum(stage == "stepped" for stage in fact.of.values()) if isinstance(fact, Stages) else 0
+
 
 class Stages:
     """What a scaler has done last with each optimizer; of those that are missing nothing, or if not `whole`, anything.
