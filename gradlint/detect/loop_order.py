@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -81,7 +82,8 @@ class Steps:
     `wasted`: a backward whose gradients are cleared unused, and where, by optimizer. `empty`: a step that found no
     gradients after a zero_grad, and its iteration, by optimizer. `stepped`: the optimizers that step anywhere, or
     may, and `steps` where they do. `nth`: the step on one side of a fork where a remainder is tested, by the
-    optimizer and the fork's number.
+    optimizer and the fork's number. `entered` and `trained`: the last iterations in which a network was called, and a
+    backward run.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -98,6 +100,8 @@ class Steps:
     stepped: set[int] = field(default_factory=set)
     steps: set[cst.CSTNode] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
+    entered: int = -1
+    trained: int = -1
 
 
 class LoopOrderDetector(Detector[Steps]):
@@ -197,10 +201,16 @@ class LoopOrderDetector(Detector[Steps]):
 
     # Gradients are filled.
 
+    def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
+        """Note in which iteration a network was called whose result may be backpropagated."""
+        if state.grad is not False:
+            self.facts.entered = self._iteration()
+
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note for each optimizer whether the backward fills gradients of its parameters."""
         if it.raised:
             return
+        self.facts.trained = self._iteration()
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
         possible = {one.leaf for one in it.possible.values() if one.leaf is not None}
         others = any(one.op in ("call", "input") for one in it.possible.values())
@@ -371,8 +381,8 @@ class LoopOrderDetector(Detector[Steps]):
         Called again, a step of it that finds no gradients never does.
         """
         if self.machine.iterations:
-            self._judge_empty()
-            self._judge_vain()
+            self._judge_empty(self.facts.entered)  # It has computed something that might be backpropagated,
+            self._judge_vain(self.facts.trained)  # or has backpropagated itself.
         for optimizer, node in self.facts.clearing.items() if it.method else ():
             unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
             own = (
@@ -459,12 +469,12 @@ class LoopOrderDetector(Detector[Steps]):
             if not self._is_busy(optimizer, iteration) and it.complete:
                 self.report(fault.StepBeforeBackward(step, backward))
         self._judge_unfinished(it.complete)
-        self._judge_vain()
+        self._judge_vain(math.inf if self.machine.backwards else -1)
 
-    def _judge_vain(self) -> None:
-        """Report clipping that finds no gradients, though the program makes some."""
-        for clip, iteration in self.facts.vain.items() if self.machine.backwards else ():
-            if self.facts.clips.get(clip, -1) < iteration:
+    def _judge_vain(self, until: float) -> None:
+        """Report clipping that finds no gradients in iterations up to one."""
+        for clip, iteration in self.facts.vain.items():
+            if self.facts.clips.get(clip, -1) < iteration <= until:
                 self.report(fault.NothingClipped(clip, "no gradient"))
 
     def _judge_unfinished(self, complete: bool) -> None:
@@ -472,17 +482,26 @@ class LoopOrderDetector(Detector[Steps]):
 
         What was not run matters only if the text has a backward, or a step.
         """
-        if complete or not any("backward" in word for word in self.machine.program.words):
-            self._judge_empty()
+        if complete or not self._names_backward:
+            self._judge_empty(math.inf)
         for optimizer, (backward, cleared) in self.facts.wasted.items():
             if optimizer not in self.facts.stepped and not self._may_step_elsewhere:
                 self.report(fault.StepMissing(backward, cleared))
 
-    def _judge_empty(self) -> None:
+    def _judge_empty(self, until: float) -> None:
+        """Report steps that find no gradients in iterations up to one, nor later."""
         late = {optimizer for optimizer, *_ in self.facts.late.values()}
         for optimizer, (step, iteration) in self.facts.empty.items():
-            if optimizer not in late and not self._is_busy(optimizer, iteration):
+            if optimizer not in late and iteration <= until and not self._is_busy(optimizer, iteration):
                 self.report(fault.BackwardMissing(step))
+
+    @cached_property
+    def _names_backward(self) -> bool:
+        """Return whether a name of the file speaks of a backward, run or not; a text may."""
+        if not any("backward" in word for word in self.machine.program.words):
+            return False
+        found = reachable((self.machine.program.nowhere,), parts)
+        return any(isinstance(one, cst.Name) and "backward" in one.value for one in found)
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:

@@ -1,4 +1,4 @@
-"""Networks of other libraries (torchvision, timm, transformers): modules whose parts are not known.
+"""Networks of other libraries (torchvision, timm, transformers, diffusers): modules whose parts are not known.
 
 One leaf stands for all their parameters. What is done to it is done to some of them, so that a flag which is switched
 on it is not known from there on.
@@ -23,6 +23,7 @@ NETWORKS = re.compile(
     r"|torchvision\.models\.get_model$"
     r"|timm\.create_model$|timm\.models\.create_model$"
     r"|transformers\.(?!TF|Flax)\w*(?:Model|For[A-Z]\w+|LMHeadModel)(?:\.from_pretrained|\.from_config)?$"
+    r"|diffusers\.(?:models\.)?(?!TF|Flax)\w*(?:Model|Autoencoder\w*)(?:\.from_pretrained|\.from_config)?$"
 )
 """The calls of libraries that give a network."""
 

@@ -14,6 +14,7 @@ from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.libraries.accelerate import MAKERS
 from gradlint.interpreter.libraries.apex import APEX
 from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
+from gradlint.interpreter.libraries.schedules import SCHEDULES
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.instances import field
@@ -232,6 +233,7 @@ LIBRARIES: dict[str, Native] = {
     "dataclasses.field": field,
     **MAKERS,
     **APEX,
+    **SCHEDULES,
     "builtins.abs": _abs("abs"),
     "builtins.pow": _abs("pow"),
     "builtins.round": _abs("round"),
