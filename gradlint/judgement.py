@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 import libcst as cst
 
@@ -169,7 +169,7 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
         span=span,
         lines=places.rows(span),
         hint=report.hint,
-        related=tuple(_related(atlas, path, filename, node, message) for node, message in related if node),
+        related=tuple(_related(atlas, path, filename, node, message) for node, message in related if _is_place(node)),
         fix=None if path is not None else _fix(verdict, atlas, locator),
         assumptions=assumed(event.assumptions, atlas, path, filename),
         evidence=_evidence(event, atlas, path, filename),
@@ -191,12 +191,17 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
         (name, _related(atlas, path, filename, node, ""))
         for name, value in given.items()
         for node in (value if isinstance(value, tuple) else (value,))
-        if isinstance(node, cst.CSTNode)
+        if _is_place(node)
     )
     return Evidence(type(event).__name__, facts, places)
 
 
 _NO_DATA = ("node", "assumptions", "caller")
+
+
+def _is_place(node: object) -> TypeGuard[cst.CSTNode]:
+    """Return whether this is a place in a text, rather than nothing, or the text as a whole."""
+    return isinstance(node, cst.CSTNode) and not isinstance(node, cst.Module)
 
 
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:

@@ -228,12 +228,10 @@ class Join:
             else:
                 return ours
         if graphs:
-            if (
-                not isinstance(ours, Unknown)
-                or not isinstance(theirs, Unknown)
-                or not all(map(self._is_shared, graphs))
-            ):
+            if not all(map(self._is_shared, graphs)):
                 raise _DisagreementError
+            if not isinstance(ours, Unknown) or not isinstance(theirs, Unknown):
+                return self._or_plain(ours if isinstance(ours, Unknown) else theirs, graphs[0])
             tracked = True if len(graphs) == 2 and all(origin.tracked for origin in graphs) else None
             made = Node(
                 "either",
@@ -247,6 +245,12 @@ class Join:
             return Unknown(kind, one or other, syntax=syntax_of(ours) or syntax_of(theirs))
         joined = self._provenance(one, other)
         return ours if joined is one else Unknown(kind, joined, syntax=syntax_of(ours))
+
+    def _or_plain(self, value: Value, graph: Node) -> Value:
+        """Return what stands for a value that may have a graph, and for a plain one: `else: aux = 0`."""
+        if graph.tracked:
+            raise _DisagreementError
+        return Unknown(None, Node("either", graph.syntax, [Edge(graph, None)], tracked=None), syntax=syntax_of(value))
 
     def _is_shared(self, graph: Node) -> bool:
         """Return whether the leaves of a graph are known on both paths."""
@@ -308,7 +312,7 @@ class Join:
 
         What stands for both is a tensor of its own, of which is known what is known of both.
         """
-        a, b = self.left[ours], self.right[theirs]
+        a, b = self.left.heap.get(ours.id), self.right.heap.get(theirs.id)  # A leaf of a graph may be gone.
         if not (isinstance(a, Tensor) and isinstance(b, Tensor) and is_data(a) and is_data(b)):
             raise _DisagreementError
         if self.watched & {a.counter, b.counter, a.memory, b.memory}:

@@ -323,6 +323,8 @@ def _method_of_unknown(
         tensor = as_tensor(machine, state, receiver, node)
     if tensor is not None:
         return call_tensor_method(machine, state, tensor, name, args, node)
+    if name == "item" and not args.positional and receiver.origin is None:
+        return Unknown("number", syntax=node)
     if name == "state_dict" and not args.positional:
         made = state.new(Mapping({}, True))
         machine.announce(state, StateDictTaken(node, receiver, made))

@@ -49,9 +49,22 @@ def unknown_call(
         return Unknown(syntax=node)
     machine.announce(state, GraphsShared(node, given))
     result = may_depend_on(given, node)
-    if result.origin is not None and any(graph.cut != "item" for graph in given):
+    if (
+        result.origin is not None
+        and any(graph.cut != "item" for graph in given)
+        and not _gives_loss(machine, state, node)
+    ):
         state.escape()  # Unless it got numbers alone: nobody backpropagates these.
     return result
+
+
+def _gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
+    """Return whether it is left to the program to backpropagate what something unknown gives."""
+    name = called_name(node)
+    if not machine.assumes or guesses.may_train(name) or node not in machine.program.fragment_at(state).for_losses:
+        return False
+    machine.assume(Assumption("use", name, "a function that does not backpropagate itself", node))
+    return True
 
 
 def _leaves_frozen(machine: Machine, node: cst.CSTNode) -> bool:

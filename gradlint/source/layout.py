@@ -1,17 +1,19 @@
 """Where an import leads within a project: from the name of a module to a file, never beyond the project's root.
 
-The root is the nearest folder above that holds a project's marks (`pyproject.toml`, `.git`, ...); without any, it is
-the outermost package, or the folder of the script. Absolute names are looked for where Python would find them if it
-were run as projects are: beside the script, beside the outermost package, in the folders above up to the root, and
-in `src` of each of these.
+The root is the nearest folder above that holds a project's marks (`pyproject.toml`, `.git`, ...). Absolute names are
+looked for where Python would find them if it were run as projects are: beside the script, beside the outermost package,
+in the folders above up to the root, and in `src` of each of these. Without any mark, as in an archive that was
+unpacked, the root is the outermost package; what stands in none looks for absolute names in a few folders above, too.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
@@ -19,6 +21,9 @@ INIT = "__init__.py"
 
 _KEPT = 4096
 """How many folders are remembered."""
+
+_ABOVE = 3
+"""How many folders above are looked in where no mark shows the root of a project."""
 
 
 class Root(NamedTuple):
@@ -107,12 +112,23 @@ class Layout:
             parent, name = os.path.split(package)
             inside = marked is not None and (parent + os.sep).startswith(marked + os.sep)
             roots.append(Root(parent, None if inside else name))
+        if marked is None and package is None:
+            roots += [Root(one) for one in islice(_above(folder), _ABOVE)]
         while marked is not None:
             roots += [Root(folder), Root(os.path.join(folder, "src"))]
             if folder == marked:
                 break
             folder = os.path.dirname(folder)
         return tuple(dict.fromkeys(roots))
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Yield the folders above one, but none in which projects lie: the user's own, that of temporary files, the top."""
+    shared = {os.path.expanduser("~"), os.path.realpath(tempfile.gettempdir())}
+    above = os.path.dirname(folder)
+    while above not in shared and above != folder:
+        yield above
+        folder, above = above, os.path.dirname(above)
 
 
 def _climb(folder: str, holds) -> str | None:  # type: ignore[no-untyped-def]

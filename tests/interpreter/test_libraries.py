@@ -350,6 +350,333 @@ class Net(lightning.LightningModule):
     def configure_optimizers(self):
         return torch.optim.Adam(self.parameters())
 """,
+    "apex: gradients that are cleared before the step": """
+from apex import amp
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+for x in torch.randn(4, 2, 3):
+    loss = model(x).pow(2).mean()
+    with amp.scale_loss(loss, optimizer) as scaled_loss:
+        scaled_loss.backward()
+    optimizer.zero_grad()  # GRD502
+    optimizer.step()
+""",
+    "apex: gradients that are never cleared": """
+from apex import amp
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+for x in torch.randn(4, 2, 3):
+    loss = model(x).pow(2).mean()
+    with amp.scale_loss(loss, optimizer) as scaled_loss:
+        scaled_loss.backward()  # GRD501
+    optimizer.step()
+""",
+    "apex: a step before the backward": """
+from apex import amp
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    optimizer.step()  # GRD503
+    with amp.scale_loss(loss, optimizer) as scaled_loss:
+        scaled_loss.backward()
+""",
+    "apex: a loss without a graph": """
+from apex import amp
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    loss = model(x).detach().pow(2).mean()  # GRD309
+    with amp.scale_loss(loss, optimizer) as scaled_loss:
+        scaled_loss.backward()
+    optimizer.step()
+""",
+    "apex: two networks in lists": """
+from apex import amp
+
+net_g, net_d = nn.Linear(3, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+opt_g, opt_d = torch.optim.SGD(net_g.parameters(), lr=0.1), torch.optim.SGD(net_d.parameters(), lr=0.1)
+[net_g, net_d], [opt_g, opt_d] = amp.initialize([net_g, net_d], [opt_g, opt_d], num_losses=2)
+for z in torch.randn(4, 2, 3):
+    fake = net_g(z)
+    opt_d.zero_grad()
+    with amp.scale_loss(net_d(fake).mean(), opt_d, loss_id=0) as scaled_loss:
+        scaled_loss.backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    with amp.scale_loss(-net_d(fake).mean(), opt_g, loss_id=1) as scaled_loss:
+        scaled_loss.backward()  # GRD204
+    opt_g.step()
+""",
+    "apex: as it should be": """
+from apex import amp
+from apex.parallel import DistributedDataParallel
+
+model = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+model = DistributedDataParallel(model)
+total = 0.0
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    with amp.scale_loss(loss, optimizer) as scaled_loss:
+        scaled_loss.backward()
+    nn.utils.clip_grad_norm_(amp.master_params(optimizer), 1.0)
+    optimizer.step()
+    total += loss.item()
+""",
+    "apex: an option": """
+try:
+    from apex import amp
+except ImportError:
+    amp = None
+
+
+def train(model, loader, optimizer, criterion, fp16=False):
+    if fp16:
+        model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(x), y)
+        if fp16:
+            with amp.scale_loss(loss, optimizer) as scaled_loss:
+                scaled_loss.backward()
+            nn.utils.clip_grad_norm_(amp.master_params(optimizer), 1.0)
+        else:
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+""",
+    "transformers: a schedule that steps before the optimizer": """
+from transformers import get_linear_schedule_with_warmup
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+scheduler = get_linear_schedule_with_warmup(optimizer, num_warmup_steps=2, num_training_steps=4)
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    scheduler.step()  # GRD506
+    optimizer.step()
+""",
+    "transformers: a schedule that steps at the beginning of an iteration": """
+import transformers
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+scheduler = transformers.get_cosine_schedule_with_warmup(optimizer, 2, 4)
+for x in torch.randn(4, 2, 3):
+    scheduler.step()  # GRD506
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+""",
+    "diffusers: a schedule that steps before the optimizer": """
+from diffusers.optimization import get_scheduler
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+scheduler = get_scheduler("cosine", optimizer=optimizer, num_warmup_steps=2, num_training_steps=4)
+for x in torch.randn(4, 2, 3):
+    model(x).pow(2).mean().backward()
+    scheduler.step()  # GRD506
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "schedules of transformers and diffusers: as it should be": """
+from diffusers.optimization import get_scheduler
+from transformers import get_cosine_schedule_with_warmup, get_linear_schedule_with_warmup
+
+model = nn.Linear(3, 1)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+schedules = [
+    get_linear_schedule_with_warmup(optimizer, num_warmup_steps=2, num_training_steps=4),
+    get_cosine_schedule_with_warmup(optimizer, 2, 4),
+    get_scheduler("linear", optimizer, 2, 4),
+]
+for x in torch.randn(4, 2, 3):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+    for schedule in schedules:
+        schedule.step()
+""",
+    "diffusers: a network that is frozen and trained": """
+from diffusers import UNet2DConditionModel
+
+unet = UNet2DConditionModel.from_pretrained("name", subfolder="unet")
+unet.requires_grad_(False)  # GRD514
+optimizer = torch.optim.AdamW(unet.parameters(), lr=1e-4)
+noisy = noise = torch.randn(2, 4, 8, 8)
+for step in range(3):
+    optimizer.zero_grad()
+    nn.functional.mse_loss(unet(noisy, step).sample, noise).backward()
+    optimizer.step()
+""",
+    "diffusers: as it should be": """
+from diffusers import AutoencoderKL, UNet2DConditionModel
+
+vae = AutoencoderKL.from_pretrained("name", subfolder="vae")
+unet = UNet2DConditionModel.from_pretrained("name", subfolder="unet")
+vae.requires_grad_(False)
+optimizer = torch.optim.AdamW(unet.parameters(), lr=1e-4)
+noisy, noise = torch.randn(2, 3, 64, 64), torch.randn(2, 4, 8, 8)
+for step in range(3):
+    latents = vae.encode(noisy).latent_dist.sample()
+    nn.functional.mse_loss(unet(latents, step).sample, noise).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+""",
+    "a network of an unknown library whose loss is a number": """
+from somewhere import predict
+
+
+def train(loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(predict(x), y).item()  # GRD304
+        loss.backward()
+        optimizer.step()
+
+
+def train_with(criterion, loader, optimizer):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = criterion(predict(x), y).item()  # GRD304
+        loss.backward()
+        optimizer.step()
+
+
+def train_scaled(loader, optimizer):
+    scaler = torch.amp.GradScaler()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(predict(x), y)
+        scaler.scale(loss.item()).backward()  # GRD304
+        scaler.step(optimizer)
+        scaler.update()
+""",
+    "a network of an unknown library whose loss is logged": """
+from somewhere import predict
+
+
+def train(loader, optimizer):
+    scaler = torch.amp.GradScaler()
+    history = []
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(predict(x), y)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        history.append(loss.item())
+    return history
+""",
+    "an object of an unknown library with a method item": """
+from somewhere import jobs
+
+job = jobs.item(3)
+job.backward()
+""",
+    "a network that is frozen before its optimizer is created": """
+import lightning
+from transformers import AutoModelForSequenceClassification
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.model = AutoModelForSequenceClassification.from_pretrained("name")
+
+    def training_step(self, batch, index):
+        return self.model(**batch).loss
+
+    def configure_optimizers(self):
+        self.model.requires_grad_(False)  # GRD514
+        return torch.optim.Adam(self.model.parameters())
+""",
+    "parameters that are frozen before their optimizer is created": """
+import pytorch_lightning as pl
+
+
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return (self.fc(x) - y).pow(2).mean()
+
+    def configure_optimizers(self):
+        for param in self.parameters():
+            param.requires_grad = False  # GRD514
+        optimizer = torch.optim.Adam(self.parameters(), lr=1e-3)
+        return [optimizer], [torch.optim.lr_scheduler.StepLR(optimizer, 10)]
+""",
+    "a body that is frozen before the optimizer of the head is created": """
+import lightning
+from transformers import AutoModel
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = AutoModel.from_pretrained("name"), nn.Linear(4, 1)
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return (self.head(self.body(x).pooler_output) - y).pow(2).mean()
+
+    def configure_optimizers(self):
+        self.body.requires_grad_(False)
+        return torch.optim.Adam(self.head.parameters())
+
+
+class Filtered(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(3, 4), nn.Linear(4, 1)
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return (self.head(self.body(x)) - y).pow(2).mean()
+
+    def configure_optimizers(self):
+        for param in self.body.parameters():
+            param.requires_grad = False
+        optimizer = torch.optim.Adam(filter(lambda p: p.requires_grad, self.parameters()), lr=1e-3)
+        return {"optimizer": optimizer, "lr_scheduler": torch.optim.lr_scheduler.StepLR(optimizer, 10)}
+""",
+    "a network that is frozen for a while": """
+import lightning
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+        self.fc.requires_grad_(False)
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return (self.fc(x) - y).pow(2).mean()
+
+    def configure_optimizers(self):
+        self.fc.requires_grad_(True)
+        return torch.optim.Adam(self.fc.parameters())
+""",
 }
 
 

@@ -86,3 +86,14 @@ def test_a_module_below_a_package(tree: Path) -> None:
     assert layout.below(str(tree / "project/pack/__init__.py"), "one") == str(tree / "project/pack/one.py")
     assert layout.below(str(tree / "project/pack/bare"), "three") == str(tree / "project/pack/bare/three.py")
     assert layout.below(str(tree / "project/pack/one.py"), "three") is None
+
+
+def test_an_unpacked_archive_is_a_project_without_marks(tmp_path: Path) -> None:
+    """A file in a folder that is no package finds what stands beside the script that imports it."""
+    for name in ("train.py", "models/base.py", "models/gat.py", "far/a/b/c/d/e.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    layout = Layout()
+    assert layout.find(str(tmp_path / "models/gat.py"), "models.base", 0) == str(tmp_path / "models/base.py")
+    assert layout.find(str(tmp_path / "models/gat.py"), "base", 0) == str(tmp_path / "models/base.py")
+    assert layout.find(str(tmp_path / "far/a/b/c/d/e.py"), "models.base", 0) is None

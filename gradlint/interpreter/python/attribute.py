@@ -20,7 +20,7 @@ from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attr
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
-from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, shown_tensor
+from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 from gradlint.source.lower.syntax import parts
 
@@ -195,6 +195,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     if isinstance(typed, Ref):
         return get_attribute(machine, state, typed, name, node)
     if obj.origin is not None and obj.origin.live:
+        if name == "data" and machine.assumes and node in machine.program.fragment_at(state).for_losses:
+            loss = as_tensor(machine, state, obj, node)  # What is backpropagated is a tensor.
+            return Unknown() if loss is None else tensor_attribute(machine, state, loss, name, node)
         # A result of a call that is not known: a tensor, or an object that holds some.
         return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
     return machine.symbol("attr", obj, name)

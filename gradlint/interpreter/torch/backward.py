@@ -17,12 +17,13 @@ from gradlint.domain.graph import Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
-from gradlint.domain.value import NoGradient, Ref, Tensor, Unknown, Write
-from gradlint.domain.walk import certain_inputs, gradient_inputs, reachable
+from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
+from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
+from gradlint.domain.walk import leaves as leaves_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.tensor import new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import UNSEEN, new_tensor, tensor_at
 
 
 class Walk(NamedTuple):
@@ -38,18 +39,43 @@ def walk(roots: Sequence[Node]) -> Walk:
     return Walk(certain, {node.id: node for node in reachable(roots, gradient_inputs)})
 
 
-def reaching(machine: Machine, found: Walk, syntax: cst.CSTNode) -> Walk:
+def reaching(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> Walk:
     """Return a walk that reaches some leaf: where none is certain, all that may be reached are taken to be.
 
-    A backward that reaches none raises, so that nobody keeps a program in which it does.
+    Where none is known that may be reached, it is the parameters of the only optimizer. A backward that reaches none
+    raises, so that nobody keeps a program in which it does.
     """
     leaves = [node for node in found.possible.values() if node.leaf is not None]
-    if not machine.assumes or not leaves or any(node.leaf is not None for node in found.certain):
+    if not machine.assumes:
+        return found
+    if any(node.leaf is not None for node in found.certain):
+        leaves = _unseen(machine, state, leaves)
+    elif not leaves and any(node.tracked is None for node in found.possible.values()):
+        behind = {node.leaf for node in leaves_of(found.possible.values(), inputs)}  # Behind what cuts the graph.
+        leaves = [leaf for leaf in _only_optimized(state) if leaf.leaf not in behind]
+    if not leaves:
         return found
     root = syntax.func.value if isinstance(syntax, cst.Call) and isinstance(syntax.func, cst.Attribute) else None
     subject = root.value if isinstance(root, cst.Name) else "the loss"
     machine.assume(Assumption("use", subject, "computed from parameters that get a gradient", syntax))
-    return found._replace(certain=[*found.certain, *leaves])
+    return Walk([*found.certain, *leaves], {**found.possible, **{leaf.id: leaf for leaf in leaves}})
+
+
+def _unseen(machine: Machine, state: State, reached: list[Node]) -> list[Node]:
+    """Return what stands for the parameters of the only optimizer, if no parameter that is reached has another."""
+    if any(node.leaf in machine.optimized for node in reached):
+        return []
+    held = _only_optimized(state)
+    return [one for one in held if one.leaf is not None and UNSEEN in tensor_at(state, Ref(one.leaf)).tags]
+
+
+def _only_optimized(state: State) -> list[Node]:
+    """Return the parameters of the only optimizer there is; none, if there are several."""
+    made = [one.inner for one in state.heap.values() if isinstance(one, Instance)]
+    held = [one.params for one in made if isinstance(one, OptimizerState)]
+    params = held[0] if len(held) == 1 and isinstance(held[0], tuple) else ()
+    tensors = [state.heap.get(one.id) for one in params if isinstance(one, Ref)]
+    return [one.node for one in tensors if isinstance(one, Tensor) and one.grad is not False and one.node.leaf]
 
 
 def _certain_inputs(node: Node) -> list[Node]:

@@ -79,7 +79,7 @@ def _backward(
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
     state.trained = fresh_number()
-    found = reaching(machine, found, node)
+    found = reaching(machine, state, found, node)
     created = create if isinstance(create, bool) else None
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)

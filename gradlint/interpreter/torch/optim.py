@@ -24,11 +24,12 @@ from gradlint.domain.value import (
     Value,
     Write,
 )
+from gradlint.interpreter.libraries.model_zoos import leaf_of
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
-from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, UNSEEN, is_absent, known_tensor, new_leaf, tensor_at
 
 
 def is_optimizer_path(path: str) -> bool:
@@ -45,10 +46,31 @@ def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: c
 
 def supposed_optimizer(machine: Machine, state: State, params: tuple[Ref, ...], node: cst.CSTNode) -> Ref:
     """Return an optimizer that a file does not show: it holds these parameters, and perhaps others."""
-    ref = state.new(Instance(External("torch.optim.Optimizer"), {}, {}, True, inner=OptimizerState(params)))
+    params = params or (_unseen_parameter(machine, state, node),)
+    inner = OptimizerState(params)
+    attrs: dict[str, Value] = {"param_groups": _groups(state, params, True)}
+    ref = state.new(Instance(External("torch.optim.Optimizer"), attrs, {}, True, inner=inner))
     machine.announce(state, announcement.OptimizerSupposed(node, ref))
     _admit(machine, state, announcement.ParametersTaken(node, ref, None, params, complete=False))
     return ref
+
+
+def _unseen_parameter(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
+    """Return a leaf that stands for the parameters of an optimizer of which none is shown; it may have a gradient.
+
+    It is that of the only network that no optimizer holds yet, if none of its parameters is shown either.
+    """
+    found: dict[cst.CSTNode | None, Value] = {}
+    for one in state.heap.values():
+        leaf = leaf_of(one) if isinstance(one, Instance) and one.module.foreign else None
+        if isinstance(one, Instance) and isinstance(leaf, Ref) and leaf.id not in machine.optimized:
+            found.setdefault(one.syntax, leaf)
+    if len(found) == 1 and isinstance(only := next(iter(found.values())), Ref):
+        return only
+    made = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY, UNSEEN})
+    state.put(made.id, tensor_at(state, made)._replace(accumulated=Unknown("gradient")))
+    machine.announce(state, announcement.NetworkSupposed(node, (made,)))
+    return made
 
 
 def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:
@@ -57,6 +79,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     machine.announce(state, announcement.OptimizerMade(node, ref, given, args.open))
     shared: list[Ref] = []
     params, is_open = _collect(machine, state, given, node, shared)
+    if is_open and not params and machine.assumes and machine.program.may_backpropagate:
+        params = [_unseen_parameter(machine, state, node)]
     _admit(
         machine, state, announcement.ParametersTaken(node, ref, given, params, complete=not is_open and not args.open)
     )
@@ -64,10 +88,15 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     if known_tensor(machine, state, given) is not None:
         machine.emit(TensorForParameters(node))
     record_ = state.at(ref, Instance)
-    groups = (state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True)),)
-    attrs = {**record_.attrs, "param_groups": state.new(Sequence(groups, "list", is_open))}
+    attrs = {**record_.attrs, "param_groups": _groups(state, params, is_open)}
     inner = OptimizerState(tuple(params), is_open)
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
+
+
+def _groups(state: State, params: Iterable[Ref], is_open: bool) -> Ref:
+    """Return the list of dicts that an optimizer keeps its parameters in."""
+    group = state.new(Mapping({"params": state.new(Sequence(tuple(params), "list", is_open))}, True))
+    return state.new(Sequence((group,), "list", is_open))
 
 
 def _admit(machine: Machine, state: State, taken: announcement.ParametersTaken) -> None:

@@ -75,7 +75,8 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
     if _is_disabled(state, ref):
         return value
     tensor = known_tensor(machine, state, value)
-    if tensor is None and isinstance(value, Unknown) and value.origin is not None and value.origin.live:
+    live = isinstance(value, Unknown) and value.origin is not None and value.origin.live
+    if tensor is None and (live or (isinstance(value, Unknown) and machine.assumes)):
         tensor = as_tensor(machine, state, value, node)  # As the sum of the losses that a network gives.
     number = origin_of_number(value)
     if number is not None:

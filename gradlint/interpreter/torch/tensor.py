@@ -38,6 +38,10 @@ SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 
 
+UNSEEN = "unseen"
+"""The tag of a leaf that stands for the parameters of an optimizer of which none is shown."""
+
+
 class Storage(NamedTuple):
     """The addresses of a version counter and of a memory."""
 

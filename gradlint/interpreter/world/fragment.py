@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption, AssumptionKind
+from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
@@ -62,6 +64,7 @@ class Names:
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
         self.assigned: set[str] = set()
+        self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
@@ -97,6 +100,9 @@ class Names:
                 stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
                 if stepped is not None:
                     stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
+                root = self.of(node.args[0].value) if called_name(node) == "backward" and node.args else None
+                if root is not None:
+                    root.attributes.add("backward")  # As by an engine: `fabric.backward(loss)`.
             case cst.Subscript():
                 if isinstance(node.value, cst.Call):
                     self.torn[node.value] = ()
@@ -115,11 +121,13 @@ class Names:
     def _assign(self, node: cst.Assign, top: bool) -> None:
         for target in (one.target for one in node.targets):
             self.bind(target, top)
-            place = _spelled(target)
-            self.assigned.update(_places(target))
+            place = spelled(target)
+            places = frozenset(_places(target))
+            self.assigned |= places
+            self._given.append((places, node.value))
             if isinstance(target, (cst.Tuple, cst.List)):
                 parts = [element.value for element in target.elements]
-                self.torn[node.value] = tuple(_spelled(one) or "" for one in parts)
+                self.torn[node.value] = tuple(spelled(one) or "" for one in parts)
                 self.taken_apart(node.value)
                 if isinstance(node.value, cst.Tuple):
                     for part, element in zip(parts, node.value.elements, strict=False):
@@ -128,14 +136,29 @@ class Names:
                 self.results.setdefault(place, []).append(node.value)
             self.keep(target, node.value)
 
+    @cached_property
+    def for_losses(self) -> AbstractSet[cst.CSTNode]:
+        """The calls and attributes that the file assigns, and computes from them what it backpropagates."""
+        wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes or guesses.is_loss(name)}
+        calls: set[cst.CSTNode] = set()
+        waiting = self._given
+        while hit := [value for places, value in waiting if not wanted.isdisjoint(places)]:
+            waiting = [(places, value) for places, value in waiting if wanted.isdisjoint(places)]
+            for node in reachable(hit, parts):
+                if isinstance(node, (cst.Call, cst.Attribute)):
+                    calls.add(node)
+                if (name := spelled(node)) is not None:
+                    wanted.add(name)
+        return calls
+
     def of(self, place: cst.CSTNode) -> _Uses | None:
         """Return the uses of a name, or of an attribute of `self`."""
-        name = _spelled(place)
+        name = spelled(place)
         return None if name is None else self.uses.setdefault(name, _Uses(place))
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
         """Note that a value gets a further name."""
-        name, other = _spelled(wrapped(given)), _spelled(place)
+        name, other = spelled(wrapped(given)), spelled(place)
         if name is not None and other is not None:
             self.kept_as[name] = other
 
@@ -176,13 +199,13 @@ _TELLING = frozenset(
 _SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
-def _spelled(node: cst.CSTNode) -> str | None:
+def spelled(node: cst.CSTNode) -> str | None:
     """Return a name, or an attribute of one, or of that: `engine.model`, `self.engine.model`."""
     if isinstance(node, cst.Name):
         return node.value
     if not isinstance(node, cst.Attribute):
         return None
-    inner = _spelled(node.value)
+    inner = spelled(node.value)
     return None if inner is None or inner.count(".") == _DEEPEST else f"{inner}.{node.attr.value}"
 
 
@@ -194,7 +217,7 @@ def _places(target: cst.CSTNode) -> Iterator[str]:
     if isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             yield from _places(element.value)
-    elif (place := _spelled(target)) is not None:
+    elif (place := spelled(target)) is not None:
         yield place
 
 
@@ -269,7 +292,15 @@ class Fragment(Supposed):
         self.attributes = Supposed(names, {one: node for one, node in used.items() if one.startswith("self.")})
         self.assigned = names.assigned
         self.made = dict(_made(names))
+        self._found = names
         """By call, what it gives: the name that this is assigned to, its role, and what says so."""
+        self.together = dict(_made_together(names))
+        """By call that gives several, the name that each is assigned to, its role if it has any, and what says so."""
+
+    @property
+    def for_losses(self) -> AbstractSet[cst.CSTNode]:
+        """The calls and attributes from which the file computes what it backpropagates."""
+        return self._found.for_losses
 
 
 def _makers(names: Names) -> Iterator[str]:
@@ -292,6 +323,17 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
                 yield wrapped(call), Assumption(kind, name, role, call)
             elif place != name and uses.called and guesses.is_layer(called_name(call), name):
                 yield call, Assumption("use", name, "a network", call)
+
+
+def _made_together(names: Names) -> Iterator[tuple[cst.CSTNode, tuple[Assumption | str, ...]]]:
+    """Yield the calls that give several things at once, of which the file uses some as networks or optimizers."""
+    for call, places in names.torn.items():
+        found: list[Assumption | str] = []
+        for place in places if isinstance(call, cst.Call) else ():
+            role, kind = _role(attribute_of(place), names.uses_of(place)) if place else (None, "use")
+            found.append(place if role is None else Assumption(kind, attribute_of(place), role, call))
+        if any(isinstance(one, Assumption) and one.role in ("a network", "an optimizer") for one in found):
+            yield call, tuple(found)
 
 
 def _maker(call: cst.Call) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import libcst as cst
@@ -23,7 +23,16 @@ from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Names, Supposed, attribute_of, is_untyped, owner_of
+from gradlint.interpreter.world.fragment import (
+    OF_GRAPHS,
+    UNSEEN,
+    Names,
+    Supposed,
+    attribute_of,
+    is_untyped,
+    owner_of,
+    spelled,
+)
 from gradlint.source.lower.syntax import called_name
 
 SUPPOSED_CALL = "call of "
@@ -265,17 +274,46 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
     if not machine.assumes or not machine.program.may_backpropagate:
         return given
     fragment = machine.program.fragment_at(state)
+    if node in fragment.together:
+        return _made_together(machine, state, given, args, node)
     assumption = fragment.made.get(node)
-    if assumption is None:
-        return given
+    return given if assumption is None else _supposed(machine, state, assumption, args.values(), node)
+
+
+def _supposed(
+    machine: Machine, state: State, assumption: Assumption, given: Iterable[Value], node: cst.CSTNode
+) -> Value:
+    """Return what a call gives by an assumption; an optimizer holds the parameters in what is given."""
     machine.assume(assumption)
+    torn = machine.program.fragment_at(state).torn
     if assumption.role == "a network":
-        return supposed_network(machine, state, fragment.torn, node)
+        return supposed_network(machine, state, torn, node)
     if assumption.role != "an optimizer":
-        return _of_role(state, assumption.role, fragment.torn, node)
-    reached = contents(state, args.values(), all_attributes, calls=True)
+        return _of_role(state, assumption.role, torn, node)
+    reached = contents(state, given, all_attributes, calls=True)
     held = [one for one in reached if isinstance(one, Ref) and _is_parameter(state, one)]
     return supposed_optimizer(machine, state, tuple(held), node)
+
+
+def _made_together(machine: Machine, state: State, given: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what an unknown call gives that is unpacked: what it was given under the same name, or each by its use.
+
+    `model, optimizer, loader = wrap(model, optimizer, loader)` gives back what it gets.
+    """
+    plain = isinstance(node, cst.Call) and not any(one.star or one.keyword for one in node.args)
+    names = [spelled(one.value) for one in node.args] if isinstance(node, cst.Call) and plain else []
+    former = dict(zip(names, args.positional, strict=False))
+    origin = given.origin if isinstance(given, Unknown) else None
+    made: list[Value] = []
+    for part in machine.program.fragment_at(state).together[node]:
+        known = former.get(part.subject if isinstance(part, Assumption) else part)
+        if isinstance(known, Ref):
+            made.append(known)
+        elif isinstance(part, Assumption):
+            made.append(_supposed(machine, state, part, (*args.values(), *made), node))
+        else:
+            made.append(Unknown(None, origin, None, node))
+    return tuple(made)
 
 
 def _is_parameter(state: State, ref: Ref) -> bool:
