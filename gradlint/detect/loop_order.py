@@ -231,11 +231,18 @@ class LoopOrderDetector(Detector[Steps]):
             params = use.params_of(state, optimizer)
             if any(param.id in certain for param in params):
                 order = order_of(state, optimizer)
-                self._note_late(optimizer, order, it.node)
+                if not self._is_shared(state, optimizer):
+                    self._note_late(optimizer, order, it.node)
                 use.enter(state, optimizer, _filled(state, order, certain, it.node))
                 state.decide(UnusedOf(optimizer), Unused(it.node, fresh_number(), self._iteration()))
             elif others or any(param.id in possible for param in params):
                 use.enter(state, optimizer, None)
+
+    def _is_shared(self, state: State, optimizer: int) -> bool:
+        """Return whether another optimizer holds some of the parameters of one, and may use their gradients."""
+        own = {param.id for param in use.params_of(state, optimizer)}
+        others = (use.params_of(state, one) for one in self.facts.stepping if one != optimizer)
+        return any(param.id in own for params in others for param in params)
 
     def _note_late(self, optimizer: int, order: Order | None, backward: cst.CSTNode) -> None:
         if order is not None and order.idle is not None and order.used is None:

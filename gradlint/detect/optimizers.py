@@ -253,11 +253,17 @@ class MembershipDetector(Detector[Membership]):
         if others and _trains_network(state, own):
             idle = all(_has_no_gradient(state, leaf) for leaf in own)
             fed_own = set() if idle else {fed[leaf] for leaf in own if leaf in fed}
-            elsewhere = idle and not own.isdisjoint(self.facts.reached)  # Another optimizer trains what it holds.
+            # Another optimizer trains what it holds.
+            elsewhere = idle and (not own.isdisjoint(self.facts.reached) or self._is_shared(state, it.optimizer, own))
             for leaf in others:
                 if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
                     unless = frozenset[int]() if fed_own or elsewhere else own
                     self._judge_missed(state, leaf, unless, optimizer.syntax)
+
+    def _is_shared(self, state: State, optimizer: Ref, own: frozenset[int]) -> bool:
+        """Return whether another optimizer was given the same parameters."""
+        others = (members_of(state, Ref(one)) for one in self.facts.sources if one != optimizer.id)
+        return any(parameter.id in own for parameters in others for parameter in parameters)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
         """Suspect the parameters that a module got after it was given to the optimizer."""
@@ -284,7 +290,8 @@ class MembershipDetector(Detector[Membership]):
         leaves = {parameter.id for _, parameter in found}
         facts.judged |= leaves
         record = state.at(root, Instance)
-        if is_open or record.syntax is None or not _is_fresh(state, root, leaves):
+        unseen = record.module.foreign and not own  # Of which nothing but the step that finds no gradient tells.
+        if record.syntax is None or not (unseen or (not is_open and _is_fresh(state, root, leaves))):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
         fault = faults.NetworkForgotten(made, record.syntax, facts.fed[leaf])

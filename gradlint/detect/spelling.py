@@ -13,14 +13,13 @@ from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissin
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.modules import ModuleFlag
 from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import SUPPOSED_CALL, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
-from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
 from gradlint.source.lower.syntax import parts
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})

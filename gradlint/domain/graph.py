@@ -96,6 +96,9 @@ class Term(NamedTuple):
 DATA = "data"
 """The operation that stands for what a program reads, and does not compute: no gradient could flow to it."""
 
+SUPPOSED_CALL = "call of "
+"""How the operation begins that stands for the call of a network or a loss function that is not shown."""
+
 
 class Node:
     """One operation, or the making of a leaf.

@@ -361,7 +361,8 @@ class Join:
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 inner = self._inner(ours.inner, theirs.inner)
-                return ours._replace(attrs=attrs, open=ours.open or theirs.open, inner=inner)
+                config = ours.config if ours.config == theirs.config else self._config(ours.config, theirs.config)
+                return ours._replace(attrs=attrs, config=config, open=ours.open or theirs.open, inner=inner)
             case Class() if isinstance(theirs, Class):
                 alike = ours.code is theirs.code
             case Suspended() | Pending():
@@ -377,6 +378,11 @@ class Join:
         if not alike:
             raise _DisagreementError
         return ours
+
+    def _config(self, ours: dict[str, Value], theirs: dict[str, Value]) -> dict[str, Value]:
+        """Return the options that both were made with; one that only one was given, or another, may be anything."""
+        both = ours.keys() & theirs.keys()
+        return {one: self.value(ours[one], theirs[one]) if one in both else Unknown() for one in {**ours, **theirs}}
 
     def _writes(self, address: int, ours: tuple[object, ...], theirs: tuple[object, ...]) -> None:
         """Version counters may differ where nothing was saved that could notice."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import GradientTested
-from gradlint.domain.graph import DATA
+from gradlint.domain.graph import DATA, SUPPOSED_CALL
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Mapping, NoGradient, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, gives_bool, operate
-from gradlint.interpreter.world.placeholders import SUPPOSED_CALL
 from gradlint.source.core import Compare
 
 

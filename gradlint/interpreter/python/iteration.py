@@ -5,9 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import Assigned
-from gradlint.domain.graph import Node
+from gradlint.domain.graph import SUPPOSED_CALL, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.interpreter.escape import may_depend_on
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
 from gradlint.interpreter.python.classes import items_in_order
@@ -71,7 +72,7 @@ def _items_of_object(machine: Machine, state: State, record: Instance, node: cst
 
 def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     """a, *b, c = value"""
-    value = machine.read(state, instr.src)
+    value = _several(state, machine.read(state, instr.src))
     dests, star = instr.dests, instr.star
     items = items_of(machine, state, value, instr.node)
     known = list(items.items)
@@ -89,6 +90,14 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     starred = state.new(Sequence(tuple(known[star:end])))
     for dest, item in zip(dests, (*known[:star], starred, *known[end:]), strict=True):
         state.set(dest, item)
+
+
+def _several(state: State, value: Value) -> Value:
+    """Return what is not known in place of what a network that is not shown gives: unpacked, it is no single tensor."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Tensor) and record.node.op.startswith(SUPPOSED_CALL):
+        return may_depend_on([edge.node for edge in record.node.edges], record.node.syntax)
+    return value
 
 
 def part_of(machine: Machine, state: State, value: Value, position: int, known: list[Value]) -> Value:

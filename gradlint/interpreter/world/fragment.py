@@ -8,7 +8,7 @@ for the parameters of a function that nothing in the file calls, and in which a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
@@ -144,7 +144,7 @@ class Names:
         waiting = self._given
         while hit := [value for places, value in waiting if not wanted.isdisjoint(places)]:
             waiting = [(places, value) for places, value in waiting if wanted.isdisjoint(places)]
-            for node in reachable(hit, parts):
+            for node in reachable(hit, _operands):
                 if isinstance(node, (cst.Call, cst.Attribute)):
                     calls.add(node)
                 if (name := spelled(node)) is not None:
@@ -186,6 +186,16 @@ class Names:
         elif isinstance(target, (cst.Tuple, cst.List)):
             for element in target.elements:
                 self.bind(element.value, top)
+
+
+def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+    """Return what a value is computed from: of a call its arguments, and the tensor whose method it is."""
+    if not isinstance(node, cst.Call):
+        return parts(node)
+    function = node.func
+    owner = function.value if isinstance(function, cst.Attribute) else None
+    named = spelled(function) is not None and not (isinstance(function, cst.Attribute) and _has(function.attr.value))
+    return (*node.args, *(() if owner is None or named else (owner,)))
 
 
 _TELLING = frozenset(

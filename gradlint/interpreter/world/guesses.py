@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _NETWORK = re.compile(
     r"(?i)(\w*model\w*|net_?\w|\w*net[a-z]?|qf\d?|[gd]"
-    r"|\w*(net(work)?s?|encoder|decoder|generator|discriminator|critic|actor|classifier|policy|backbone|transformer"
+    r"|\w*(net(work)?s?|encoder|decoder|generator|disc|discriminator|critic|actor|classifier|policy|backbone|transformer"
     r"|student|learner|denoiser|predictor|projector|vae|rnn|lstm|gru|cnn|mlp|gnn|gcn|bert|gpt|vit)(_?\w)?)"
 )
 _NOT_TRAINED = re.compile(

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import DATA, Edge, Node
+from gradlint.domain.graph import DATA, SUPPOSED_CALL, Edge, Node
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
@@ -34,9 +34,6 @@ from gradlint.interpreter.world.fragment import (
     spelled,
 )
 from gradlint.source.lower.syntax import called_name
-
-SUPPOSED_CALL = "call of "
-"""How the operation is named that stands for the call of such a network or loss."""
 
 
 def supposed_network(
