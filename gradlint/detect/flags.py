@@ -117,6 +117,8 @@ class ResultDetector(Detector[set[object]]):
         if any(write.syntax is it.node for write in state.writes(record.counter)):
             return
         name = func.attr.value
+        if name.endswith("_"):
+            return
         alike = f"{name}_" in (names_of(TENSOR) or ())
         shown = not self.machine.stack and not self.machine.iterations
         changes = name not in _MOVES and not shown and (alike or record.view is not None)

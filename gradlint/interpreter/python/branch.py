@@ -9,7 +9,7 @@ from gradlint.domain import value as values
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.machine import Exit, Machine, simple, splitting
+from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
@@ -124,9 +124,17 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     return after
 
 
-def run_assume(machine: Machine, state: State, instr: Assume) -> None:
+def run_assume(machine: Machine, states: list[State], instr: Assume) -> list[State]:
     """assert: a path on which the test is false ends, and is not followed."""
-    assume(state, machine.read(state, instr.test), True)
+    kept: list[State] = []
+    for state in states:
+        test = machine.read(state, instr.test)
+        if truth(state, test) is False:
+            machine.exits.append(Exit("raise", state))
+        else:
+            assume(state, test, True)
+            kept.append(state)
+    return kept
 
 
 def _leave(kind: str) -> Callable[[Machine, list[State], Instr], list[State]]:
@@ -138,7 +146,7 @@ def _leave(kind: str) -> Callable[[Machine, list[State], Instr], list[State]]:
 
 
 splitting(If, run_if)
-simple(Assume, run_assume)
+splitting(Assume, run_assume)
 splitting(Break, _leave("break"))
 splitting(Continue, _leave("continue"))
 splitting(Raise, _leave("raise"))

@@ -149,7 +149,10 @@ def _backward_of_forward(
     machine.assume(Assumption("use", owner, "trained: what its `forward` returns is backpropagated", method.code.node))
     set_training(start, trial.made, True)
     args = with_defaults(machine, method, Args((trial.made,)))
+    backwards = machine.backwards
     ends = run_body(machine, start, method, args, method.code.node)
+    if machine.backwards > backwards:
+        return [], []  # It trains itself.
     seen = len(machine.events)
     for end, value in ends:
         held = [one for one in contents(end, (value,)) if known_tensor(machine, end, one) is not None]
