@@ -4,9 +4,10 @@
 
 `judged.tsv` beside this file holds one row for each error and warning that was read at its source: in repositories of
 people and laboratories, at a commit, and in published packages, at a version. *right*: who maintains the code would
-agree that it is a fault with the effect that is said; *useless*: true, and nobody would act; *wrong*: the rest. Without
-`--figures` the packages of `tests/golden/packages.txt` are checked, and errors and warnings that nobody has judged are
-listed; the exit status is 1 if there are any.
+agree that it is a fault with the effect that is said; *useless*: true, and nobody would act; *wrong*: the rest;
+*mended*: it was wrong, and is no longer reported, so that it counts apart. Without `--figures` the packages of
+`tests/golden/packages.txt` are checked, and errors and warnings that nobody has judged are listed; the exit status is 1
+if there are any.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gradlint import Config, check_paths
 from tests.golden.packages import extracted
 
 TABLE = Path(__file__).with_suffix(".tsv")
-VERDICTS = ("right", "useless", "wrong")
+VERDICTS = ("right", "useless", "wrong", "mended")
 
 
 class Judged(NamedTuple):
@@ -39,10 +40,16 @@ class Judged(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """How many of a rule's findings were right, and how many were read."""
+    """How many of a rule's findings were right, of how many, and how many more were wrong and are mended."""
 
     right: int
     judged: int
+    mended: int
+
+    def __str__(self) -> str:
+        """Return the figure in words."""
+        more = f", {self.mended} more wrong and mended since" if self.mended else ""
+        return f"{self.right} right of {self.judged}{more}"
 
 
 @cache
@@ -58,9 +65,10 @@ def rows() -> tuple[Judged, ...]:
 
 def figures() -> dict[str, Figure]:
     """Return the figure of each rule of which a finding was read, by code."""
-    judged = Counter(row.code for row in rows())
-    right = Counter(row.code for row in rows() if row.verdict == "right")
-    return {code: Figure(right[code], judged[code]) for code in sorted(judged)}
+    all_, right, mended = (
+        Counter(row.code for row in rows() if row.verdict in wanted) for wanted in (VERDICTS, ("right",), ("mended",))
+    )
+    return {code: Figure(right[code], all_[code] - mended[code], mended[code]) for code in sorted(all_)}
 
 
 def unjudged() -> Iterator[str]:
@@ -81,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--figures", action="store_true", help="print how many findings of each rule were right")
     if parser.parse_args(arguments).figures:
         for code, figure in figures().items():
-            print(f"{code} {figure.right} right of {figure.judged}")
+            print(f"{code} {figure}")
         return 0
     missing = list(unjudged())
     for line in missing:

@@ -104,7 +104,7 @@ def _page(rule: Rule) -> str:
     if seen is None:
         return page(rule)
     title, traits, rest = page(rule).split("\n\n", 2)
-    return f"{title}\n\n{traits} Seen in real code: {seen.right} right of {seen.judged}.\n\n{rest}"
+    return f"{title}\n\n{traits} Seen in real code: {seen}.\n\n{rest}"
 
 
 def _filename(rule: Rule) -> str:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.finding import Severity
 from gradlint.rules.base import EventRule, Report
 
 
@@ -56,6 +57,11 @@ for step in range(3):
     optimizer.step()
 """
     good_shows = "model.weight.grad is not None"
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: loops that only measure time need not clear gradients."""
+        return "warning"
 
     def check(self, event: fault.ZeroGradMissing) -> Report | None:
         """Report at the backward that adds to the gradients; the step is the one that has used them."""
