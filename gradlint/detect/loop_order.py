@@ -21,9 +21,10 @@ from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
 from gradlint.domain.walk import inputs, is_reachable, reachable
+from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module
-from gradlint.interpreter.torch.tensor import UNSEEN, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import NOT_SHOWN, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
 
@@ -128,7 +129,7 @@ class LoopOrderDetector(Detector[Steps]):
         """
         self.facts.stepping.append(it.optimizer.id)
         params = (state.heap.get(one.id) for one in use.params_of(state, it.optimizer.id))
-        if any(isinstance(one, Tensor) and UNSEEN in one.tags for one in params):
+        if any(isinstance(one, Tensor) and NOT_SHOWN in one.tags for one in params):
             self.facts.stepped.add(it.optimizer.id)
 
     def on_gradients_invalidated(self, state: State, it: announcement.GradientsInvalidated) -> None:
@@ -148,7 +149,7 @@ class LoopOrderDetector(Detector[Steps]):
             guesses.only_looks(name)
             or _is_of_network(state, it, name)
             or self._is_method_of_holder(state, it, name)
-            or (reached.isdisjoint(held) and self._gives_loss(state, it, name))
+            or (reached.isdisjoint(held) and gives_loss(self.machine, state, it.node))
         )
         records = (state.heap.get(address) for address in reached)
         if not looks and any(isinstance(one, Tensor) and one.parameter for one in records):
@@ -165,10 +166,6 @@ class LoopOrderDetector(Detector[Steps]):
         for optimizer in given:
             if order_of(state, optimizer) is not None:
                 use.enter(state, optimizer, None)
-
-    def _gives_loss(self, state: State, it: announcement.Escaped, name: str) -> bool:
-        """Return whether the program backpropagates what an unknown function gives, which does not do so itself."""
-        return it.node in self.machine.program.fragment_at(state).for_losses and not guesses.may_train(name)
 
     def _is_method_of_holder(self, state: State, it: announcement.Escaped, name: str) -> bool:
         """Return whether optimizers reach an unknown method by its object alone, and its name speaks of no training."""

@@ -52,18 +52,18 @@ def unknown_call(
     if (
         result.origin is not None
         and any(graph.cut != "item" for graph in given)
-        and not _gives_loss(machine, state, node)
+        and not gives_loss(machine, state, node)
     ):
         state.escape()  # Unless it got numbers alone: nobody backpropagates these.
     return result
 
 
-def _gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
-    """Return whether it is left to the program to backpropagate what something unknown gives."""
+def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
+    """Return whether it is left to the program to backpropagate what something unknown gives, and to clear."""
     name = called_name(node)
     if not machine.assumes or guesses.may_train(name) or node not in machine.program.fragment_at(state).for_losses:
         return False
-    machine.assume(Assumption("use", name, "a function that does not backpropagate itself", node))
+    machine.assume(Assumption("use", name, "a function that neither backpropagates nor clears gradients", node))
     return True
 
 

@@ -23,7 +23,7 @@ from gradlint.domain.walk import leaves as leaves_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.tensor import UNSEEN, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import NOT_SHOWN, new_tensor, tensor_at
 
 
 class Walk(NamedTuple):
@@ -66,7 +66,7 @@ def _unseen(machine: Machine, state: State, reached: list[Node]) -> list[Node]:
     if any(node.leaf in machine.optimized for node in reached):
         return []
     held = _only_optimized(state)
-    return [one for one in held if one.leaf is not None and UNSEEN in tensor_at(state, Ref(one.leaf)).tags]
+    return [one for one in held if one.leaf is not None and NOT_SHOWN in tensor_at(state, Ref(one.leaf)).tags]
 
 
 def _only_optimized(state: State) -> list[Node]:

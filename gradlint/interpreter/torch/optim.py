@@ -29,7 +29,15 @@ from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
-from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, UNSEEN, is_absent, known_tensor, new_leaf, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    NOT_SHOWN,
+    SUMMARY,
+    UNCOUNTED,
+    is_absent,
+    known_tensor,
+    new_leaf,
+    tensor_at,
+)
 
 
 def is_optimizer_path(path: str) -> bool:
@@ -67,7 +75,7 @@ def _unseen_parameter(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
             found.setdefault(one.syntax, leaf)
     if len(found) == 1 and isinstance(only := next(iter(found.values())), Ref):
         return only
-    made = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY, UNSEEN})
+    made = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY, NOT_SHOWN})
     state.put(made.id, tensor_at(state, made)._replace(accumulated=Unknown("gradient")))
     machine.announce(state, announcement.NetworkSupposed(node, (made,)))
     return made

@@ -38,7 +38,7 @@ SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 
 
-UNSEEN = "unseen"
+NOT_SHOWN = "not shown"
 """The tag of a leaf that stands for the parameters of an optimizer of which none is shown."""
 
 
