@@ -50,11 +50,11 @@ class NetworkAliasDetector(Detector[Names]):
 
     def on_repeated(self, state: State, it: Repeated) -> None:
         """[Net()] * n: one network n times, where the list makes it on the spot."""
-        left = it.node.left if isinstance(it.node, cst.BinaryOperation) else None
-        if not isinstance(left, cst.List) or not isinstance(it.node, cst.BinaryOperation) or it.times in (0, 1):
+        if not isinstance(it.node, cst.BinaryOperation) or it.times in (0, 1):
             return
-        if not isinstance(it.times, int) and isinstance(it.node.right, cst.BinaryOperation):
-            return  # As `* (depth - 2)`, which may be none.
+        left, times = it.node.left, it.node.right
+        if not isinstance(left, cst.List) or (not isinstance(it.times, int) and isinstance(times, cst.BinaryOperation)):
+            return  # What is not known may be none: `* (depth - 2)`.
         if not all(isinstance(element.value, cst.Call) for element in left.elements):
             return
         modules = (item for item in it.items if isinstance(item, Ref) and is_module(state, item))
