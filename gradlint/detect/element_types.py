@@ -6,7 +6,10 @@ Which operations promote and which refuse was measured under torch 2.13 (see `te
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TypeAlias
+
+import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.domain import dtype as dtypes
@@ -151,6 +154,11 @@ class ElementTypeDetector(Detector[bool]):
         """Go on with the default of the program."""
         return self.facts
 
+    @cached_property
+    def _raising(self) -> set[cst.CSTNode]:
+        """The operations that were reported: there is nothing that they give."""
+        return set()
+
     def on_default_type_set(self, state: State, it: DefaultTypeSet) -> None:
         """Note that what is made without a type has another one from here on."""
         self.facts = True
@@ -164,5 +172,6 @@ class ElementTypeDetector(Detector[bool]):
         if judge is None or (judge is not _logits and (self.facts or state.facts.get(AUTOCAST) is True)):
             return
         clash = judge(state, it)
-        if clash is not None:
+        if clash is not None and clash.made not in self._raising:
+            self._raising.add(it.node)
             self.report(clash)

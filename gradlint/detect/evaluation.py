@@ -13,11 +13,12 @@ from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EvalModeMissing
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Instance, Ref
+from gradlint.domain.value import Function, Instance, Ref
 from gradlint.domain.walk import inputs, reachable
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of, running_method_of
 from gradlint.interpreter.world import guesses
-from gradlint.source.lower.syntax import called_name
+from gradlint.source.lower.syntax import called_name, parts
 
 
 class SentToTraining(PathFact):
@@ -75,7 +76,7 @@ class EvaluationModeDetector(Detector[Evaluations]):
             return
         sent = state.facts.get(SentToTraining(it.module.id))
         wanted = isinstance(sent, int) and sent > state.trained
-        if not wanted and is_module(state, it.module) and _trains(state, it.module):
+        if not wanted and is_module(state, it.module) and _trains(state, it.module) and not _switches(state, record):
             leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
             if leaves:
                 loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
@@ -158,6 +159,18 @@ class EvaluationModeDetector(Detector[Evaluations]):
             predicts = run.loaded and not self.machine.backwards
             if (trained or predicts) and not run.used and run.loop not in self.facts.training:
                 self.report(run.fault)
+
+
+def _switches(state: State, record: Instance) -> bool:
+    """Return whether a network's `forward` sees to the mode itself, as by an argument."""
+    forward = find_in_class(state, record.cls, "forward")
+    start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
+    code = reachable(start, parts)
+    return any(isinstance(one, cst.Attribute) and one.attr.value == "eval" and _is_self(one.value) for one in code)
+
+
+def _is_self(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "self"
 
 
 def _trains(state: State, module: Ref) -> bool:

@@ -82,9 +82,9 @@ class Steps:
     run of a loop that an iteration belongs to. `clearing`: where gradients were cleared last, by optimizer.
     `wasted`: a backward whose gradients are cleared unused, and where, by optimizer. `empty`: a step that found no
     gradients after a zero_grad, and its iteration, by optimizer. `stepped`: the optimizers that step anywhere, or
-    may, and `steps` where they do. `nth`: the step on one side of a fork where a remainder is tested, by the
-    optimizer and the fork's number. `entered` and `trained`: the last iterations in which a network was called, and a
-    backward run.
+    may, and `steps` where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork where
+    a remainder is tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in which
+    a network was called, and a backward run.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -100,6 +100,7 @@ class Steps:
     empty: dict[int, tuple[cst.CSTNode, int]] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
     steps: set[cst.CSTNode] = field(default_factory=set)
+    ran: set[int] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
     entered: int = -1
     trained: int = -1
@@ -299,6 +300,7 @@ class LoopOrderDetector(Detector[Steps]):
         elif order.wiped is None and self._cleared_since_backward(state, optimizer):
             self.facts.empty.setdefault(optimizer, (node, self._iteration()))
         self.facts.stepped.add(optimizer)
+        self.facts.ran.add(optimizer)
         self.facts.steps.add(node)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
@@ -447,7 +449,10 @@ class LoopOrderDetector(Detector[Steps]):
             return
         order = order_of(state, it.optimizer.id)
         key = EarlyStep(it.optimizer.id)
-        if order is not None and order.stepped is False and key not in state.facts:
+        stepped = None if order is None else order.stepped
+        if stepped is None:  # What may have stepped it is not in sight.
+            stepped = it.optimizer.id in self.facts.ran
+        if stepped is False and key not in state.facts:
             state.decide(key, Early(it.node, tuple(self.machine.iterations)))
 
     def on_clipped(self, state: State, it: announcement.Clipped) -> None:

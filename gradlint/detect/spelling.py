@@ -83,9 +83,9 @@ class SpellingDetector(Detector[None]):
             return
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
-        if real is None and isinstance(record.cls, Ref):
+        if real is None and isinstance(record.cls, Ref) and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
-        if real is None or record.open or not _is_known(state, record.cls) or name in self._assigned:
+        if real is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
             return
         kind = "optimizer" if is_optimizer else "module"
         self.report(MisspeltName(node, kind, name, real, names.is_same_word(name, real)))
@@ -157,15 +157,28 @@ class SpellingDetector(Detector[None]):
     @cached_property
     def _assigned(self) -> frozenset[str]:
         """Every attribute that the file assigns, defines, or names in a string, to whatever object."""
-        found: set[str] = set()
-        for node in reachable([self.machine.program.nowhere], parts):
-            if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
-                found |= set(_bound(node.target))
-            elif isinstance(node, cst.FunctionDef):
-                found.add(node.name.value)
-            elif isinstance(node, cst.SimpleString):
-                found.add(node.raw_value)
-        return frozenset(found)
+        return _assigned_in(self.machine.program.nowhere)
+
+    def _is_assigned(self, name: str) -> bool:
+        """Return whether the file, or one that it looks into, assigns or defines a name."""
+        loading = self.machine.program.loading
+        units = () if loading is None else loading.units()
+        return name in self._assigned or any(
+            name in unit.words and name in _assigned_in(unit.module) for unit in units if not unit.installed
+        )
+
+
+def _assigned_in(code: cst.CSTNode) -> frozenset[str]:
+    """Return every attribute that some code assigns, defines, or names in a string."""
+    found: set[str] = set()
+    for node in reachable([code], parts):
+        if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
+            found |= set(_bound(node.target))
+        elif isinstance(node, cst.FunctionDef):
+            found.add(node.name.value)
+        elif isinstance(node, cst.SimpleString):
+            found.add(node.raw_value)
+    return frozenset(found)
 
 
 _OWNERS = {"zero_grad": "optimizer", "load_state_dict": "module", "parameters": "module", "named_parameters": "module"}

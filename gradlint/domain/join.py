@@ -16,7 +16,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.likeness import is_cut, is_data, kind_of, place_of_write, syntax_of
+from gradlint.domain.likeness import is_cut, is_data, kind_of, origin_of_data, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
 from gradlint.domain.value import (
@@ -216,7 +216,8 @@ class Join:
         kinds = {kind_of(ours), kind_of(theirs)}
         kind = kinds.pop() if len(kinds) == 1 else None
         if one is None and other is None:
-            return Unknown(kind)
+            data = origin_of_data(ours)
+            return ours if data is not None and origin_of_data(theirs) is not None else Unknown(kind)
         graphs = [origin for origin in (one, other) if origin is not None and origin.tracked is not False]
         if one is not None and other is not None and graphs:
             renamed, nodes, updates = self.renamed.copy(), self.nodes.copy(), len(self.updates)

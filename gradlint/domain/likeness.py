@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.graph import DATA, Node
 from gradlint.domain.value import Tensor, Unknown, Value, Write
 
 
@@ -19,6 +20,12 @@ def kind_of(value: Value) -> str | None:
     if isinstance(value, bool) or value is None:
         return "bool" if isinstance(value, bool) else None
     return "number" if isinstance(value, (int, float)) else "str" if isinstance(value, str) else None
+
+
+def origin_of_data(value: Value) -> Node | None:
+    """Return the origin of what is not known, but is data: what is read, and has no graph; None of anything else."""
+    origin = value.origin if isinstance(value, Unknown) else None
+    return origin if origin is not None and origin.op == DATA else None
 
 
 def is_data(tensor: Tensor) -> bool:

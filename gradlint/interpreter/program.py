@@ -124,6 +124,7 @@ _CANONICAL = (
     (re.compile(r"torch\.functional\.(\w+)$"), r"torch.\1"),
     (re.compile(r"torch\.autograd\.grad_mode\.(\w+)$"), r"torch.\1"),
     (re.compile(r"torch\.(?:functional|_tensor)\.Tensor$"), "torch.Tensor"),
+    (re.compile(r"torch\.utils\.data\.(?:dataloader|dataset|distributed|sampler)\.(\w+)$"), r"torch.utils.data.\1"),
 )
 """Other paths to the same thing; the schedulers keep theirs, for they are known by their module."""
 

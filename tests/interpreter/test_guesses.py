@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from gradlint import check_paths
 from gradlint.interpreter.world import guesses
 
 
@@ -42,3 +45,35 @@ def test_what_only_begins_alike_is_no_optimizer(name: str) -> None:
 def test_made_up_values_fit_the_name(name: str, kind: str) -> None:
     """Rates, counts and flags."""
     assert guesses.kinds(name) == (kind,)
+
+
+NETWORK = """
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self, wide):
+        super().__init__()
+        self.wide = nn.Linear(2, 2)
+        if wide:
+            self.wide2 = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.wide(x) + self.wide2(x)
+"""
+USER = """
+import torch
+from network import Block
+
+def run(x):
+    return Block(False)(x).sum().backward()
+"""
+
+
+def test_a_name_that_the_class_sets_elsewhere_is_no_slip(tmp_path: Path) -> None:
+    """Whether it is set is for the program to know."""
+    (tmp_path / "network.py").write_text(NETWORK, encoding="utf-8")
+    user = tmp_path / "user.py"
+    user.write_text(USER, encoding="utf-8")
+    assert check_paths([user]).findings == ()
+    user.write_text(USER.replace("(False)(x)", "(False).forwrad(x)"), encoding="utf-8")
+    assert [one.code for one in check_paths([user]).findings] == ["GRD801"]

@@ -43,6 +43,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
             return known
         if obj.path.startswith("torch"):
             machine.announce(state, AttributeRead(node, obj, name))
+        if name == "__name__" and obj.path.startswith("torch.nn."):
+            return obj.path.rpartition(".")[2]
         found = machine.program.library(f"{obj.path}.{name}")
         return found if isinstance(found, External) else machine.imported(state, found)
     if isinstance(obj, Unknown):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import ContainerCopied, Stored
+from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, Method
@@ -39,6 +40,8 @@ def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst
     if isinstance(index, Unknown) and not record.open and record.items:
         # Any of the values: if all are the same sort of thing, the first stands for them.
         return next(iter(record.items.values()))
+    if record.items and all(origin_of_data(one) is not None for one in record.items.values()):
+        return next(iter(record.items.values()))  # As `{name: part.to(device) for name, part in batch.items()}`.
     return machine.symbol("item", obj, index if is_key(index) or isinstance(index, Unknown) else id(index))
 
 

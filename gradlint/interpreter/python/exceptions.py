@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Unknown, Value
+from gradlint.facts.names import names_of
 from gradlint.interpreter.machine import Exit, Machine, splitting_each
-from gradlint.source.core import Handler, Try
+from gradlint.source.core import Handler, Import, Try
 
 _EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError", "builtins.TypeError"})
 
@@ -30,7 +31,7 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     machine.exits[first_exit:] = [exit for exit in machine.exits[first_exit:] if exit.kind != "raise"]
     live = machine.run(instr.orelse, live)
     handled: list[State] = []
-    if instr.handlers:
+    if instr.handlers and not _succeeds(instr, errors):
         handled = [end for thrown in raised[:1] for end in _handle(machine, thrown, instr.handlers)]
         # What the handler then meets is what made the body fail: something else than it was taken for.
         machine.expected += 1
@@ -41,6 +42,17 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     after = _finally(machine, machine.join(live + handled), instr, first_exit)
     machine.close(after, region)
     return after
+
+
+def _succeeds(instr: Try, errors: list[Value]) -> bool:
+    """Return whether a guarded import cannot fail: torch is there, and numpy, which nearly every program needs."""
+    imports = [one for one in instr.body if isinstance(one, Import)]
+    guards = all(isinstance(one, External) and one.path in _IMPORT_ERRORS for one in errors)
+    known = names_of("torch") or frozenset()
+    there = (
+        one.path == "numpy" or (one.path == "torch" and (one.name is None or one.name in known)) for one in imports
+    )
+    return guards and bool(imports) and all(there)
 
 
 def _handle(machine: Machine, state: State, handlers: list[Handler]) -> list[State]:
@@ -74,6 +86,7 @@ def _errors(machine: Machine, state: State, handlers: list[Handler]) -> Iterator
         yield from types if type(types) is tuple else (types,)
 
 
+_IMPORT_ERRORS = ("builtins.ImportError", "builtins.ModuleNotFoundError")
 _NAME_ERRORS = frozenset(
     f"builtins.{name}"
     for name in ("AttributeError", "TypeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")

@@ -185,7 +185,10 @@ def _is_plain(value: Value) -> bool:
 
 _TESTS = frozenset({"startswith", "endswith", "isdigit", "isupper", "islower"})
 _CHANGES = frozenset(
-    {"format", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix"}
+    {
+        *("format", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix"),
+        *("find", "rfind", "count"),
+    }
 )
 
 simple(Copy, copy)

@@ -14,6 +14,7 @@ import libcst as cst
 from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Node, fresh_number
+from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.domain.walk import reachable
@@ -78,7 +79,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
         items_taken[0] = Unknown(None, iterable.origin, (PART, iterable))
-    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node)
+    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node) or origin_of_data(iterable)
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []

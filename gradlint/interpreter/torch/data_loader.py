@@ -30,13 +30,13 @@ def _loader(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 _DATASET, _LOADER = "torch.utils.data.TensorDataset", "torch.utils.data.DataLoader"
 DATA: dict[str, Native] = {_DATASET: _dataset, _LOADER: _loader}
 
-SAMPLERS = ("torch.utils.data.distributed.DistributedSampler", "torch.utils.data.DistributedSampler")
+SAMPLER = "torch.utils.data.DistributedSampler"
 
 
 def new_sampler(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Return a DistributedSampler, which by default shuffles by the number of the epoch."""
     config = {"shuffle": args.get(3, "shuffle", True)}
-    return state.new(Instance(External(SAMPLERS[0]), {}, config, True, node))
+    return state.new(Instance(External(SAMPLER), {}, config, True, node))
 
 
 def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
@@ -50,7 +50,7 @@ def _sampler_of(state: State, loader: Instance) -> Ref | None:
     """Return the sampler of a loader, if it is one of torch's that shuffle by the number of the epoch."""
     sampler = loader.attrs.get("sampler")
     record = state.heap.get(sampler.id) if isinstance(sampler, Ref) else None
-    known = isinstance(record, Instance) and isinstance(record.cls, External) and record.cls.path in SAMPLERS
+    known = isinstance(record, Instance) and isinstance(record.cls, External) and record.cls.path == SAMPLER
     return sampler if known and isinstance(sampler, Ref) else None
 
 

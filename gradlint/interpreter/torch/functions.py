@@ -33,7 +33,7 @@ from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import checkpoint
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
-from gradlint.interpreter.torch.data_loader import DATA, SAMPLERS, new_sampler
+from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
 from gradlint.interpreter.torch.inplace import bump, write
@@ -302,7 +302,7 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.nn.utils.remove_{how}_norm": _same for how in ("weight", "spectral")},
     **dict.fromkeys(("torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"), _same),
     **DATA,
-    **dict.fromkeys(SAMPLERS, new_sampler),
+    SAMPLER: new_sampler,
     **{f"torch.nn.utils.clip_grad_{how}": _clip for how in ("norm_", "value_", "norm")},
     **{f"torch.nn.utils.{place}vector_to_parameters": _vector_to_parameters for place in ("", "convert_parameters.")},
     "torch.nn.init.calculate_gain": lambda machine, *_: Unknown("number"),

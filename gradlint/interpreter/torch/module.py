@@ -35,7 +35,7 @@ from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.data_loader import SAMPLERS, call_sampler
+from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
@@ -55,7 +55,7 @@ from gradlint.interpreter.torch.parameters import (
     refuse_uninitialised,
     spelled_out,
 )
-from gradlint.interpreter.torch.scaler import SCALERS, call_helper, is_scheduler_path
+from gradlint.interpreter.torch.scaler import SCALERS, call_helper, call_scheduler, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed
 
@@ -150,7 +150,7 @@ def module_attribute(
 
 
 def _is_helper(path: str) -> bool:
-    return path in SCALERS or path in SAMPLERS or is_scheduler_path(path)
+    return path in SCALERS or path == SAMPLER or is_scheduler_path(path)
 
 
 def set_module_attribute(
@@ -302,7 +302,7 @@ def call_module_method(
             if record.module.uninitialised:
                 refuse_uninitialised(machine, state, ref, record, node)
             return method(machine, state, ref, args, node)
-    elif path in SAMPLERS:
+    elif path == SAMPLER:
         return call_sampler(machine, state, ref, name, node)
     elif _is_helper(path):
         return call_helper(machine, state, ref, record, name, args, node)
@@ -320,7 +320,7 @@ def call_module_method(
     else:
         base = library_base(state, record.cls)
         if base is not None and is_scheduler_path(base):
-            return Unknown()
+            return call_scheduler(machine, state, base, record, name, args, node)
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
@@ -348,4 +348,9 @@ def _super_method(
     if path is not None and is_optimizer_path(path) and name == "__init__":
         fill_optimizer(machine, state, ref, args, node)
         return None
+    if path is not None and is_scheduler_path(path):
+        if name != "__init__":
+            return call_scheduler(machine, state, path, record, name, args, node)
+        attrs = {**record.attrs, "optimizer": args.get(0, "optimizer")}
+        state.put(ref.id, record._replace(attrs=attrs))
     return unknown_call(machine, state, args.values(), node) if name != "__init__" else None

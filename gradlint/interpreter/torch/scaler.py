@@ -61,12 +61,19 @@ def call_helper(
     """Call a method of a scaler or a scheduler."""
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
-        if name == "step":
-            epoch = bool(args.positional or args.keywords)
-            machine.announce(state, Scheduled(node, record.cls.path, record.attrs.get("optimizer"), epoch))
-        return Unknown()
+        return call_scheduler(machine, state, record.cls.path, record, name, args, node)
     method = _METHODS.get(name)
     return method(machine, state, ref, args, node) if method is not None else Unknown()
+
+
+def call_scheduler(
+    machine: Machine, state: State, path: str, record: Instance, name: str, args: Args, node: cst.CSTNode
+) -> Value:
+    """Call a method that a scheduler has from torch's class at a path."""
+    if name == "step":
+        epoch = bool(args.positional or args.keywords)
+        machine.announce(state, Scheduled(node, path, record.attrs.get("optimizer"), epoch))
+    return Unknown()
 
 
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

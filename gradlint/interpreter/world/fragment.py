@@ -444,7 +444,13 @@ _STATE = re.compile(r"(?i)(\w*hidden\w*|\w*state\w*|\w*cell\w*|[hc]\w?|_)$")
 
 
 _Role: TypeAlias = Literal[
-    "an Accelerator", "a Fabric", "a gradient scaler", "an optimizer", "a loss function", "a network"
+    "an Accelerator",
+    "a Fabric",
+    "a gradient scaler",
+    "a learning rate scheduler",
+    "an optimizer",
+    "a loss function",
+    "a network",
 ]
 
 
@@ -455,6 +461,8 @@ def _role(name: str, uses: _Uses) -> tuple[_Role | None, AssumptionKind]:
     for role, word, methods in _ENGINES:
         if (word in name.lower()) + ("backward" in uses.attributes) + bool(methods & uses.attributes) > 1:
             return role, "use"
+    if "step" in uses.attributes and not uses.called and guesses.is_scheduler(name):
+        return "a learning rate scheduler", "name"
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
     if _is_loss(name, uses):

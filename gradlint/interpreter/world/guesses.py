@@ -64,6 +64,16 @@ def is_optimizer(name: str) -> bool:
     return any(_OPTIMIZER.fullmatch(word) for word in words(name))
 
 
+_SCHEDULER = re.compile(r"(lr|warmup)?_?\w*sche?d(ul|l?r)?\w*")
+_SCHEDULED = re.compile(r"noise|beta|kl|temp\w*|tau|eps\w*|alpha|ddpm|ddim|diffusion|sampl\w*|train|model")
+
+
+def is_scheduler(name: str) -> bool:
+    """Return whether a name is that of a scheduler, and no word says that of something else than learning rates."""
+    found = words(name)
+    return any(_SCHEDULER.fullmatch(one) for one in found) and not any(_SCHEDULED.fullmatch(one) for one in found)
+
+
 _LOOKING = frozenset(
     {
         *("clip", "norm", "log", "print", "plot", "show", "draw", "save", "dump", "write", "record", "report", "watch"),

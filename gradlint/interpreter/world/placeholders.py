@@ -19,7 +19,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
-from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.parameters import is_module, members_of, parameters_of
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
@@ -252,9 +252,20 @@ def _placeholders(
         ]
         leaves = tuple(leaf for one in held for leaf in leaves_of(state, one))
         made[name] = supposed_optimizer(machine, state, leaves, node)
-    for role in roles.keys() - {"a network", "an optimizer"}:
+    steppers = [made[name] for name in optimizers]
+    for name, node in roles.get(_SCHEDULER, {}).items():
+        made |= {name: _scheduler(state, steppers, node)} if len(steppers) == 1 else {}
+    for role in roles.keys() - {"a network", "an optimizer", _SCHEDULER}:
         made |= {name: _of_role(state, role, supposed.torn, node) for name, node in roles[role].items()}
     return made
+
+
+_SCHEDULER = "a learning rate scheduler"
+
+
+def _scheduler(state: State, optimizers: Iterable[Value], node: cst.CSTNode) -> Ref:
+    """Return a scheduler of one optimizer."""
+    return new_helper(state, "torch.optim.lr_scheduler.LRScheduler", Args(tuple(optimizers)), node)
 
 
 def _of_role(state: State, role: str, torn: Mapping[cst.CSTNode, tuple[bool, ...]], node: cst.CSTNode) -> Ref:
@@ -280,7 +291,16 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
 def _supposed(
     machine: Machine, state: State, assumption: Assumption, given: Iterable[Value], node: cst.CSTNode
 ) -> Value:
-    """Return what a call gives by an assumption; an optimizer holds the parameters in what is given."""
+    """Return what a call gives by an assumption; an optimizer holds the parameters in what is given.
+
+    A scheduler is one of the only optimizer that is given.
+    """
+    if assumption.role == _SCHEDULER:
+        steppers = [one for one in given if isinstance(one, Ref) and members_of(state, one)]
+        if len(steppers) != 1:
+            return Unknown(syntax=node)
+        machine.assume(assumption)
+        return _scheduler(state, steppers, node)
     machine.assume(assumption)
     torn = machine.program.fragment_at(state).torn
     if assumption.role == "a network":

@@ -180,8 +180,8 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     if not _alike(machine, state, "jvp", tangents, primals, node):
         return inside.RAISED
     output = _ran(machine, state, asked, "forward", primals, node)
-    if output is None:
-        return inside.RAISED
+    if output is None:  # It raises as far as it is known.
+        return unknown_call(machine, state, args.values(), node)
     sources = inside.tensors_of(state, (*primals, tangents))
     value, tangent, aux = (inside.outside(state, one, sources, node) for one in (output[0], *output))
     return (value, tangent, aux) if asked.aux is True else (value, tangent)

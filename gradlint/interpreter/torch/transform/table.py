@@ -48,7 +48,7 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     tangent = known_tensor(machine, state, args.get(1, "tangent"))
     if tensor is None or args.has(2, "level") or args.open:
         return unknown_call(machine, state, args.values(), node)
-    if state.facts.get(DUAL, False) is False:
+    if state.facts.get(DUAL, False) is False and not machine.transforms:  # `torch.func.jvp` opens a level.
         return mismatch(machine, node, "make_dual", "dual-outside")
     record = tensor_at(state, tensor)
     if record.node.op == "make_dual":
