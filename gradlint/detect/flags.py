@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
+
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import AttributeSet, Discarded, LoopVariableRebound, ModuleEntered, TorchCalled
+from gradlint.domain.announcement import (
+    AttributeSet,
+    Discarded,
+    LoopVariableRebound,
+    ModuleEntered,
+    RunEnded,
+    TorchCalled,
+)
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
 from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.names import TENSOR, names_of
 from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT, RANDOM
@@ -25,6 +37,9 @@ _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda",
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
 _TORCH_ONLY = frozenset({"zero_grad"})
 """Methods that nothing but torch's optimizers and modules has."""
+_EFFECTIVE = ("backward", "zero_grad", "step", "train", "eval")
+"""Methods that nobody names for anything but their effect."""
+_EFFECTS = re.compile(rf"\.({'|'.join(_EFFECTIVE)})\s*(#.*)?$", re.MULTILINE)
 
 
 class FlagDetector(Detector[None]):
@@ -43,9 +58,29 @@ class FlagDetector(Detector[None]):
         """Report a method that is named and not called, and a flag that is compared where it was to be set."""
         if isinstance(it.node, cst.Attribute):
             if self._is_method(state, it.value, it.node.attr.value):
+                self._reported.add(it.node)
                 self.report(MethodNotCalled(it.node))
         elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
             self.report(FlagCompared(it.node))
+
+    def on_run_ended(self, state: State, it: RunEnded) -> None:
+        """Report `loss.backward` as a statement, where the value is not known: such a name is read for nothing."""
+        code = self.machine.program.nowhere
+        if not self.machine.assumes or not isinstance(code, cst.Module) or _EFFECTS.search(code.code) is None:
+            return
+        start: list[cst.CSTNode] = [code]
+        nodes = list(reachable(start, parts))
+        own = {one.name.value for one in nodes if isinstance(one, cst.FunctionDef) and one.decorators}
+        for node in (one.value for one in nodes if isinstance(one, cst.Expr)):
+            if isinstance(node, cst.Attribute) and node not in self._reported:
+                name = node.attr.value
+                if name in _EFFECTIVE and name not in own:
+                    self.machine.assume(Assumption("name", name, "a method", node))
+                    self.report(MethodNotCalled(node))
+
+    @cached_property
+    def _reported(self) -> set[cst.CSTNode]:
+        return set()
 
     def on_loop_variable_rebound(self, state: State, it: LoopVariableRebound) -> None:
         """Report a variable that stood for a parameter, and gets a value with memory of its own."""

@@ -53,12 +53,20 @@ def read_bytes(path: Path) -> bytes | Unusable:
 
 def mentions_torch(content: bytes) -> bool:
     """Return whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
-    return b"torch" in content
+    return b"torch" in content or b".zero_grad" in content
 
 
 def is_about_torch(text: str) -> bool:
-    """Return whether a text speaks of torch, or is a piece of a training loop that was cut out below its imports."""
-    return "torch" in text or (".backward(" in text and all(map(_is_companion, _IMPORT.findall(text))))
+    """Return whether a text speaks of torch, or is a piece of a training loop.
+
+    Such a piece was cut out below its imports, or belongs to a project that makes networks and optimizers elsewhere.
+    """
+    if "torch" in text:
+        return True
+    imported = _IMPORT.findall(text)
+    if ".zero_grad" in text:
+        return not any(map(_is_other_framework, imported))
+    return ".backward(" in text and all(map(_is_companion, imported))
 
 
 _IMPORT = re.compile(r"^\s*(?:import|from)\s+(.*)", re.MULTILINE)
@@ -66,6 +74,14 @@ _COMPANIONS = frozenset(
     {"numpy", "matplotlib", "pandas", "scipy", "sklearn", "tqdm", "gym", "gymnasium", "PIL", "cv2", "seaborn"}
 )
 """Libraries that go with any other: a piece that imports nothing else may have lost the import of torch."""
+
+
+_OTHER_FRAMEWORKS = ("jittor", "tinygrad", "oneflow", "megengine", "mindspore", "paddle", "micrograd")
+"""Libraries other than torch whose networks or optimizers may have a method `zero_grad`."""
+
+
+def _is_other_framework(imported: str) -> bool:
+    return imported.startswith(_OTHER_FRAMEWORKS)
 
 
 def _is_companion(imported: str) -> bool:
