@@ -19,6 +19,7 @@ def others() -> list[Recipe]:
     found += [call("nn.functional.sigmoid", t) for t in (x, cube)] + [call("nn.functional.tanh", t) for t in (x, cube)]
     found += [call("nn.functional.dropout1d", t) for t in (x, cube)]
     found += [call("nn.functional.dropout1d", t, training=False) for t in (x, cube)]
+    found += [call(n, t, y, rounding_mode="floor") for n in ("div", "Tensor.div", "Tensor.div_") for t in (x, x * 3)]
     found += [call("is_tensor", t) for t in (x, 1)] + [call("numel", t) for t in (x, v)]
     found += [call("nn.functional.relu_", t) for t in (x, cube)] + [call("Tensor.apply_", t, abs) for t in (x, cube)]
     found += [call("Tensor.index_put_", x, (torch.tensor([0, 1]), torch.tensor([1, 2])), torch.tensor([0.1, 0.2]))] * 2

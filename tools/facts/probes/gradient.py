@@ -13,9 +13,13 @@ FILLS = (0.0, 1.0, -1.0, 100.0)
 
 
 def zero(call: Call, label: str) -> Facts:
-    """Return whether the gradient for `label` is exactly zero, or None, also on redrawn inputs."""
-    if not all(t.numel() for t in tensors_in(list(call.named.values()))):
-        return {}
+    """Return whether the gradient for `label` is exactly zero, or None, also on redrawn inputs.
+
+    Nothing is learnt of a call that gets no more than a single number.
+    """
+    sizes = [t.numel() for t in tensors_in(list(call.named.values()))]
+    if not all(sizes) or max(sizes, default=0) <= 1:
+        return {}  # The softmax of a single number has no slope, that of a row has.
     verdict = _vanishes(call, label)
     generator = torch.Generator().manual_seed(2)
     for _ in range(REDRAWS):
