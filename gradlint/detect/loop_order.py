@@ -33,11 +33,15 @@ _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 
 
 class Unused(NamedTuple):
-    """Gradients that nothing has used: the backward that filled them, since when, and in which iteration."""
+    """Gradients that nothing has used: the backward that filled them, since when, and in which iteration.
+
+    `alone`: no other optimizer has stepped since then; of two, each may have its iterations.
+    """
 
     backward: cst.CSTNode
     since: int
     iteration: int
+    alone: bool = True
 
 
 class UnusedOf(PathFact):
@@ -196,11 +200,12 @@ class LoopOrderDetector(Detector[Steps]):
     def _busy(self, optimizers: Iterable[int]) -> None:
         self.facts.busy.update(dict.fromkeys(optimizers, self._iteration()))
 
-    def _use(self, state: State) -> None:
-        """Count all gradients as used: of two optimizers each may have its iterations."""
+    def _use(self, state: State, by: int | None = None) -> None:
+        """Count all gradients as used, or those of the one optimizer that steps."""
         for optimizer in self.facts.stepping:
-            if state.facts.get(UnusedOf(optimizer)) is not None:
-                state.decide(UnusedOf(optimizer), None)
+            unused = state.facts.get(UnusedOf(optimizer))
+            if isinstance(unused, Unused):
+                state.decide(UnusedOf(optimizer), None if by in (None, optimizer) else unused._replace(alone=False))
 
     def _let_step(self, state: State) -> None:
         self._use(state)
@@ -306,7 +311,7 @@ class LoopOrderDetector(Detector[Steps]):
             self._judge_mixed(state, optimizer, order)
         self._note_nth(state, optimizer, node)
         self._judge_loop(state, optimizer, node)
-        self._use(state)
+        self._use(state, optimizer)
         used = None if nothing else use.used_now(state, params, node)
         if order is not None and order.wiped is not None and nothing:
             if self._cleared_since_backward(state, optimizer):
@@ -335,7 +340,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
         unused = state.facts.get(UnusedOf(optimizer))
-        forks = _forks_since(state, unused.since) if isinstance(unused, Unused) else []
+        forks = _forks_since(state, unused.since) if isinstance(unused, Unused) and unused.alone else []
         if forks and _is_remainder(forks[-1].test):
             self.facts.nth[optimizer, forks[-1].number] = step
 
@@ -345,6 +350,7 @@ class LoopOrderDetector(Detector[Steps]):
         if (
             not isinstance(cleared, Cleared)
             or not isinstance(unused, Unused)
+            or not unused.alone
             or cleared.backward is not unused.backward
         ):
             return
@@ -387,7 +393,8 @@ class LoopOrderDetector(Detector[Steps]):
         unused = state.facts.get(UnusedOf(optimizer))
         self.facts.clearing[optimizer] = node
         if order.filled is not None and isinstance(unused, Unused):
-            self._judge_accumulation(state, optimizer, unused, node)
+            if unused.alone:
+                self._judge_accumulation(state, optimizer, unused, node)
             if self.machine.iterations:
                 self.facts.wasted.setdefault(optimizer, (order.filled, node))
         state.decide(ClearedAt(optimizer), fresh_number())

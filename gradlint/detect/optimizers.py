@@ -223,6 +223,10 @@ class MembershipDetector(Detector[Membership]):
         """Note a network that others have trained as handled: nobody forgot it."""
         self.facts.handled.add(it.leaf.id)
 
+    def on_network_supposed(self, state: State, it: announcement.NetworkSupposed) -> None:
+        """Note that of a network which is only not shown nobody knows that others have trained it."""
+        self.facts.handled.difference_update(leaf.id for leaf in it.leaves)
+
     def on_written(self, state: State, it: announcement.Written) -> None:
         """Note as handled a network that the program itself gives its values: the target network of another."""
         leaf = self.facts.missed.get(tensor_at(state, it.tensor).memory) if self.facts.missed else None
@@ -258,7 +262,7 @@ class MembershipDetector(Detector[Membership]):
             for leaf in others:
                 if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
                     unless = frozenset[int]() if fed_own or elsewhere else own
-                    self._judge_missed(state, leaf, unless, optimizer.syntax)
+                    self._judge_missed(state, leaf, unless, optimizer.syntax, elsewhere or _has_twin(state, leaf, own))
 
     def _is_shared(self, state: State, optimizer: Ref, own: frozenset[int]) -> bool:
         """Return whether another optimizer was given the same parameters."""
@@ -278,8 +282,11 @@ class MembershipDetector(Detector[Membership]):
         successor = self.facts.replaced.get(module.id)
         return fed if fed or successor is None else _fed(state, successor)
 
-    def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode) -> None:
-        """Suspect a network with a gradient and no optimizer, if it is fresh and nothing else is done with it."""
+    def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode, meant: bool) -> None:
+        """Suspect a network with a gradient and no optimizer, if it is fresh and nothing else is done with it.
+
+        `meant`: something tells that it was to be trained, though nothing of it is shown.
+        """
         facts = self.facts
         facts.judged.add(leaf)
         root = _root(state, leaf)
@@ -290,8 +297,8 @@ class MembershipDetector(Detector[Membership]):
         leaves = {parameter.id for _, parameter in found}
         facts.judged |= leaves
         record = state.at(root, Instance)
-        unseen = record.module.foreign and not own  # Of which nothing but the step that finds no gradient tells.
-        if record.syntax is None or not (unseen or (not is_open and _is_fresh(state, root, leaves))):
+        unseen = record.module.foreign and not own and meant
+        if record.syntax is None or (is_open and not unseen) or not _is_fresh(state, root, leaves):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
         fault = faults.NetworkForgotten(made, record.syntax, facts.fed[leaf])
@@ -346,6 +353,13 @@ def _fed(state: State, module: Ref) -> set[int]:
     if not isinstance(record, Instance) or record.module.torn is not None:
         return set()
     return {parameter.id for _, parameter in parameters_of(state, module)[0] if _has_gradient(state, parameter.id)}
+
+
+def _has_twin(state: State, leaf: int, own: Iterable[int]) -> bool:
+    """Return whether a network was made by the same function or class as one with some of these parameters."""
+    one, others = _root(state, leaf), {_root(state, other) for other in own}
+    makers = {called_name(state.at(root, Instance).syntax) for root in others if root is not None}
+    return one is not None and called_name(state.at(one, Instance).syntax) in makers - {""}
 
 
 def _has_gradient(state: State, leaf: int) -> bool:

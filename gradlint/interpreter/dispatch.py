@@ -303,7 +303,9 @@ def _method_of_unknown(
         kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
         if kept and machine.frozen:
             machine.assume(Assumption("name", name, "a method that leaves frozen parameters frozen", node))
-        return unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
+        result = unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
+        computed = kept and node in machine.program.fragment_at(state).for_losses
+        return suppose_graph(machine, state, receiver, result, args, node, kept=False) if computed else result
     whole = _owner_of(state, receiver) if name == "train" and args.get(0, "mode", True) is True else None
     if whole is not None:  # A part of a network that is not shown: the rest may be meant to stay in evaluation mode.
         machine.announce(state, ModeSwitched(node, whole, True))

@@ -331,8 +331,8 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
         for call in calls:
             if role is not None:
                 yield wrapped(call), Assumption(kind, name, role, call)
-            elif place != name and uses.called and guesses.is_layer(called_name(call), name):
-                yield call, Assumption("use", name, "a network", call)
+            elif place != name and uses.called and guesses.is_layer(called_name(wrapped(call)), name):
+                yield wrapped(call), Assumption("use", name, "a network", call)
 
 
 def _made_together(names: Names) -> Iterator[tuple[cst.CSTNode, tuple[Assumption | str, ...]]]:

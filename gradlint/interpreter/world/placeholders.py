@@ -106,8 +106,20 @@ def _in_pieces(state: State, made: Node, pieces: tuple[bool, ...] | None, node: 
     return tuple(known) if any(pieces) else Unknown(None, made, None, node)
 
 
-def suppose_graph(machine: Machine, state: State, network: Value, value: Value, args: Args, node: cst.CSTNode) -> Value:
-    """Return what the call of a network of the program gives: computed from its parameters, where this is not known."""
+def suppose_graph(
+    machine: Machine,
+    state: State,
+    network: Value,
+    value: Value,
+    args: Args,
+    node: cst.CSTNode,
+    *,
+    kept: bool = True,
+) -> Value:
+    """Return what the call of a network gives: computed from its parameters, where this is not known.
+
+    `kept`: the graph has saved tensors, as that of a whole network has.
+    """
     record = state.heap.get(network.id) if isinstance(network, Ref) else None
     if not isinstance(network, Ref) or not isinstance(record, Instance) or not is_module(state, network):
         return value
@@ -120,7 +132,7 @@ def suppose_graph(machine: Machine, state: State, network: Value, value: Value, 
         return value
     name = called_name(node)
     machine.assume(Assumption("use", f"{name}(...)", "computed from the parameters", node))
-    made = Node(SUPPOSED_CALL + name, node, edges, tracked=True, maybe_saved=True, frees=True)
+    made = Node(SUPPOSED_CALL + name, node, edges, tracked=True, maybe_saved=kept, frees=kept)
     return _in_pieces(state, made, machine.program.fragment_at(state).torn.get(node), node)
 
 
