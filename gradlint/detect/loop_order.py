@@ -201,11 +201,14 @@ class LoopOrderDetector(Detector[Steps]):
         self.facts.busy.update(dict.fromkeys(optimizers, self._iteration()))
 
     def _use(self, state: State, by: int | None = None) -> None:
-        """Count all gradients as used, or those of the one optimizer that steps."""
+        """Count all gradients as used, or those of the parameters that one optimizer is known to hold."""
+        taken = set() if by is None else {param.id for param in use.params_of(state, by)}
         for optimizer in self.facts.stepping:
             unused = state.facts.get(UnusedOf(optimizer))
             if isinstance(unused, Unused):
-                state.decide(UnusedOf(optimizer), None if by in (None, optimizer) else unused._replace(alone=False))
+                own = {param.id for param in use.params_of(state, optimizer)}
+                kept = bool(taken) and taken.isdisjoint(own)
+                state.decide(UnusedOf(optimizer), unused._replace(alone=False) if kept else None)
 
     def _let_step(self, state: State) -> None:
         self._use(state)
@@ -396,7 +399,7 @@ class LoopOrderDetector(Detector[Steps]):
             if unused.alone:
                 self._judge_accumulation(state, optimizer, unused, node)
             if self.machine.iterations:
-                self.facts.wasted.setdefault(optimizer, (order.filled, node))
+                self._note_waste(state, optimizer, unused, node)
         state.decide(ClearedAt(optimizer), fresh_number())
         wiped = (node, order.filled) if order.filled is not None else order.wiped
         use.enter(state, optimizer, Order(wiped=wiped, idle=order.idle, stepped=order.stepped))
@@ -415,7 +418,12 @@ class LoopOrderDetector(Detector[Steps]):
                 isinstance(unused, Unused) and called_name(unused.backward) == "backward"
             )  # Not a framework's, which steps.
             if own and isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
-                self.facts.wasted.setdefault(optimizer, (unused.backward, node))
+                self._note_waste(state, optimizer, unused, node)
+
+    def _note_waste(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
+        """Note gradients that are cleared unused, unless another optimizer holds the parameters, and may step."""
+        if unused.alone or not self._is_shared(state, optimizer):
+            self.facts.wasted.setdefault(optimizer, (unused.backward, node))
 
     def _judge_accumulation(self, state: State, optimizer: int, unused: Unused, node: cst.CSTNode) -> None:
         """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""

@@ -39,9 +39,12 @@ def new_sampler(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return state.new(Instance(External(SAMPLER), {}, config, True, node))
 
 
+SET_EPOCH = "set_epoch"
+
+
 def call_sampler(machine: Machine, state: State, ref: Ref, name: str, node: cst.CSTNode) -> Value:
     """Call a method of a sampler."""
-    if name == "set_epoch":
+    if name == SET_EPOCH:
         machine.announce(state, EpochSet(node, ref))
     return Unknown()
 

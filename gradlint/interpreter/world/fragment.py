@@ -262,6 +262,8 @@ class Supposed:
         for name, calls in names.results.items():
             if name not in whole:
                 self.torn.update(dict.fromkeys(calls, ()))
+        self.switched = {name for name, uses in names.uses.items() if "requires_grad_" in uses.attributes}
+        """What the file switches on or off by its method."""
         self.assumptions: list[Assumption] = []
         self.roles: dict[str, dict[str, cst.CSTNode]] = {}
         """By role the names, each with the place where it is assumed."""

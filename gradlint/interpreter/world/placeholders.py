@@ -229,6 +229,8 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     wanted = {place for place in fragment.attributes.names if is_open(place)}
     given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
     values = _placeholders(machine, state, fragment.attributes.only(wanted), given) if wanted else {}
+    for place in values.keys() & fragment.attributes.switched:
+        _forget_flags(state, values[place])  # Another method may have switched it off.
     attrs = {attribute_of(place): value for place, value in values.items() if owner_of(place) == "self"}
     for place, value in values.items():
         if owner_of(place) != "self":
@@ -236,6 +238,12 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
             owner = attrs.setdefault(name, record.attrs.get(name, Unknown()))
             _put_part(state, owner, attribute_of(place), value)
     state.put(made.id, record._replace(attrs={**record.attrs, **attrs}))
+
+
+def _forget_flags(state: State, network: Value) -> None:
+    """Let it not be known whether the parameters of a network that is not shown require grad."""
+    for leaf in leaves_of(state, network) if isinstance(network, Ref) else ():
+        state.put(leaf.id, tensor_at(state, leaf)._replace(grad=None))
 
 
 def _is_open(value: Value) -> bool:

@@ -13,6 +13,7 @@ from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
+from gradlint.interpreter.torch.data_loader import SAMPLER, SET_EPOCH
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.tensor import SUMMARY
 
@@ -70,7 +71,8 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
             return False
         return record.parameter if cls.path == "torch.nn.Parameter" else _is_of_tensor_type(record, cls.path)
     if isinstance(record, Sequence) and isinstance(cls, External):
-        return cls.path == f"builtins.{record.kind}" or (None if record.kind in ("iterator", "generator") else False)
+        lazy = record.kind in ("iterator", "generator") and not cls.path.startswith("builtins.")
+        return cls.path == f"builtins.{record.kind}" or (None if lazy else False)
     if isinstance(record, Mapping) and isinstance(cls, External):
         return cls.path == "builtins.dict"
     if isinstance(record, Instance):
@@ -107,6 +109,8 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
             name in record.attrs or find_in_class(state, record.cls, name) is not None
         )
         if known or (isinstance(record, Tensor) and name in (names_of(TENSOR) or frozenset())):
+            return True
+        if isinstance(record, Instance) and record.cls == External(SAMPLER) and name == SET_EPOCH:
             return True
         if isinstance(record, Instance) and _lacks(machine, obj, record, name):
             return False
