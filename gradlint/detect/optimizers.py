@@ -49,7 +49,8 @@ class Membership:
     `off`: when they were frozen last. `reached`: a gradient may flow to them, from a backward or from what a method
     returns. `cut_off`: a loss depends on them, and no gradient arrives. `fed`: certainly given a gradient, by which
     backward. `handled`: the program asks for their gradients itself, or gives them to something unknown; modules and
-    other objects that escape stand here, too. `judged`: looked at already. `unknown_holder`: some optimizer holds
+    other objects that escape stand here, too. `imported`: the leaves of networks of libraries, which others have
+    trained. `judged`: looked at already. `unknown_holder`: some optimizer holds
     parameters that are not known, and not those of a module. `listed`: the module whose parameters an iterator gives,
     or whose state a dict. `sources`: the modules all of whose parameters an optimizer was given. `replaced`: what
     stands in the place of a module that was part of another. `missed`: leaves that an optimizer was seen to miss, by
@@ -62,6 +63,7 @@ class Membership:
     cut_off: set[int] = field(default_factory=set)
     fed: dict[int, cst.CSTNode] = field(default_factory=dict)
     handled: set[int] = field(default_factory=set)
+    imported: set[int] = field(default_factory=set)
     judged: set[int] = field(default_factory=set)
     unknown_holder: bool = False
     listed: dict[int, Ref] = field(default_factory=dict)
@@ -93,7 +95,8 @@ class Membership:
     def _dispelled(self, one: Candidate, held: Set[int]) -> bool:
         if one.leaves & held or one.unless & (self.reached | self.cut_off):
             return True
-        return one.used and (self.unknown_holder or bool(one.leaves & self.handled) or not one.leaves & self.reached)
+        left = self.unknown_holder or bool(one.leaves & self.handled)
+        return one.used and (left or not (one.leaves & self.reached) - self.imported)
 
 
 class MembershipDetector(Detector[Membership]):
@@ -220,12 +223,12 @@ class MembershipDetector(Detector[Membership]):
         self.facts.handled |= {value.id for value in contents(state, it.values) if isinstance(value, Ref)}
 
     def on_network_imported(self, state: State, it: announcement.NetworkImported) -> None:
-        """Note a network that others have trained as handled: nobody forgot it."""
-        self.facts.handled.add(it.leaf.id)
+        """Note a network that others have trained: nobody forgot it."""
+        self.facts.imported.add(it.leaf.id)
 
     def on_network_supposed(self, state: State, it: announcement.NetworkSupposed) -> None:
         """Note that of a network which is only not shown nobody knows that others have trained it."""
-        self.facts.handled.difference_update(leaf.id for leaf in it.leaves)
+        self.facts.imported.difference_update(leaf.id for leaf in it.leaves)
 
     def on_written(self, state: State, it: announcement.Written) -> None:
         """Note as handled a network that the program itself gives its values: the target network of another."""
@@ -285,7 +288,7 @@ class MembershipDetector(Detector[Membership]):
     def _judge_missed(self, state: State, leaf: int, own: frozenset[int], made: cst.CSTNode, meant: bool) -> None:
         """Suspect a network with a gradient and no optimizer, if it is fresh and nothing else is done with it.
 
-        `meant`: something tells that it was to be trained, though nothing of it is shown.
+        `meant`: something tells that it was to be trained, though not all of it is known.
         """
         facts = self.facts
         facts.judged.add(leaf)
@@ -297,8 +300,7 @@ class MembershipDetector(Detector[Membership]):
         leaves = {parameter.id for _, parameter in found}
         facts.judged |= leaves
         record = state.at(root, Instance)
-        unseen = record.module.foreign and not own and meant
-        if record.syntax is None or (is_open and not unseen) or not _is_fresh(state, root, leaves):
+        if record.syntax is None or (is_open and (own or not meant)) or not _is_fresh(state, root, leaves):
             return
         facts.missed.update((tensor_at(state, Ref(one)).memory, one) for one in leaves)
         fault = faults.NetworkForgotten(made, record.syntax, facts.fed[leaf])

@@ -67,7 +67,7 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
 
 
 def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
-    """Call the network: the result depends on the arguments and on the parameters."""
+    """Call a network, or a chain of layers that are not all known: it computes from its parameters and arguments."""
     found = origins(state, (ref, *args.values()))
     blocked = state.unrecorded()
     if blocked is not None:

@@ -250,11 +250,11 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return machine.call(state, record.attrs.get("module"), args, node)
     if record.module.torn is not None:
         return call_supposed(state, ref, record, args, node)
-    if record.module.foreign:
+    if record.module.foreign or (base == "torch.nn.Sequential" and record.open):
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)
         return result
-    if base == "torch.nn.Sequential" and not record.open:
+    if base == "torch.nn.Sequential":
         value = args.get(0, "input")
         for module in tuple(parts(record).values()):
             value = machine.call(state, module, Args((value,)), node)
