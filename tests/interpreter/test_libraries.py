@@ -124,6 +124,21 @@ model.eval()
 with torch.no_grad():
     accelerator.unwrap_model(model)(torch.ones(1, 3)).numpy()
 """,
+    "accelerate: a number": """
+from accelerate import Accelerator
+import torch
+
+
+def main(model, loader):
+    accelerator = Accelerator()
+    opt = torch.optim.AdamW(model.parameters())
+    model, opt, loader = accelerator.prepare(model, opt, loader)
+    for x, y in loader:
+        loss = (model(x) - y).pow(2).mean().item()  # GRD304
+        opt.zero_grad()
+        accelerator.backward(loss)
+        opt.step()
+""",
     "accelerate: a backward past the accelerator": """
 from accelerate import Accelerator
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.announcement import Prepared
+from gradlint.domain.announcement import NumberBackpropagated, Prepared
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Unknown, Value
@@ -18,7 +18,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import as_tensor
+from gradlint.interpreter.torch.tensor import as_tensor, origin_of_number
 
 
 def _given_back(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -36,7 +36,13 @@ def _itself(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 
 def _backward(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """backward(loss, **kwargs)"""
-    loss = as_tensor(machine, state, args.get(0, "tensor", args.keywords.get("loss")), node)
+    given = args.get(0, "tensor", args.keywords.get("loss"))
+    number = origin_of_number(given)
+    if number is not None:
+        machine.announce(state, NumberBackpropagated(node, number))
+        invalidate_gradients(machine, state, node)
+        return Unknown("raised")
+    loss = as_tensor(machine, state, given, node)
     if loss is None:
         invalidate_gradients(machine, state, node)
         return None

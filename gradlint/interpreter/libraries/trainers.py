@@ -19,7 +19,8 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import contents, known_items
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.parameters import module_base
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
+from gradlint.interpreter.torch.tensor import known_tensor, origin_of_number, tensor_at
 from gradlint.interpreter.world.placeholders import supposed_arguments
 
 
@@ -31,7 +32,11 @@ def is_lightning(state: State, record: Instance) -> bool:
 
 def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """self.manual_backward(loss, ...) is loss.backward(...)"""
-    loss = known_tensor(machine, state, args.get(0, "loss"))
+    given = args.get(0, "loss")
+    number, loss = origin_of_number(given), known_tensor(machine, state, given)
+    if number is not None:
+        machine.announce(state, NumberBackpropagated(node, number))
+        invalidate_gradients(machine, state, node)
     if loss is not None:
         tensor_backward(machine, state, loss, Args(args.positional[1:], args.keywords, args.open), node)
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import EllipsisType
+from types import EllipsisType, NoneType
 
 from gradlint.domain import value as values
 from gradlint.domain.shape import Sym
@@ -63,7 +63,7 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     if value.negated is not None:
         inner = truth(state, value.negated)
         return None if inner is None else not inner
-    if key[0] in ("==", "!="):
+    if key[0] in ("==", "!=") and _pins(key):
         # A symbol known to equal one constant equals no other.
         pinned = state.facts.get(("is", key[1]), _FREE)
         if pinned is not _FREE:
@@ -71,6 +71,12 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     return None
 
 
+def _pins(key: tuple[object, ...]) -> bool:
+    """Return whether a comparison is one of something unknown with a constant."""
+    return isinstance(key[1], Unknown) and isinstance(key[2], _CONSTANTS)
+
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, External, NoneType)
 _FREE: object = object()
 
 
@@ -85,7 +91,7 @@ def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> 
         if value.negated is not None:
             value, holds = value.negated, not holds
             continue
-        if key[0] in ("==", "!=") and holds is (key[0] == "=="):
+        if key[0] in ("==", "!=") and holds is (key[0] == "==") and _pins(key):
             learnt["is", key[1]] = type(key[2]), key[2]
         elif key[0] == "isinstance" and holds:
             learnt["type", key[1]] = key[2]
