@@ -28,7 +28,7 @@ from gradlint.interpreter.escape import escape, invalidate_attributes, origins, 
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
-from gradlint.interpreter.libraries.table import LIBRARIES
+from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
@@ -230,6 +230,8 @@ def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CS
         return make_unseen(machine, state, node)
     if NETWORKS.match(path):
         return new_network(machine, state, node)
+    if path.partition(".")[0] in LOOKING:
+        return Unknown(syntax=node)
     return unknown_call(machine, state, args.values(), node)
 
 

@@ -139,6 +139,23 @@ def main(model, loader):
         accelerator.backward(loss)
         opt.step()
 """,
+    "wandb: images of what is trained": """
+import torch
+import wandb
+
+
+def train(net, loader, epochs):
+    opt = torch.optim.Adam(net.parameters())
+    wandb.watch(net)
+    for epoch in range(epochs):
+        for i, (x, y) in enumerate(loader):
+            out = net(x)
+            if i == 0:
+                wandb.log({"images": [wandb.Image(one) for one in out]})
+            loss = torch.nn.functional.mse_loss(out, y)
+            opt.zero_grad()
+            opt.step()  # GRD520
+""",
     "accelerate: a backward past the accelerator": """
 from accelerate import Accelerator
 

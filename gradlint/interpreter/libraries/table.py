@@ -239,3 +239,36 @@ LIBRARIES: dict[str, Native] = {
     "builtins.round": _abs("round"),
 }
 """By path, or by the library's name for all the rest of it."""
+
+LOOKING = frozenset(
+    {
+        *(
+            "wandb",
+            "mlflow",
+            "comet_ml",
+            "neptune",
+            "tensorboard",
+            "tensorboardX",
+            "aim",
+            "clearml",
+            "logging",
+            "loguru",
+        ),
+        *(
+            "matplotlib",
+            "seaborn",
+            "plotly",
+            "PIL",
+            "cv2",
+            "imageio",
+            "skimage",
+            "json",
+            "yaml",
+            "csv",
+            "pickle",
+            "pandas",
+        ),
+        *("torchinfo", "torchsummary", "psutil", "rich"),
+    }
+)
+"""Libraries that record, show or keep what they are given: they train nothing, and hand on no graph."""

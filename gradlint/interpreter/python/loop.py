@@ -225,6 +225,8 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
         return tuple(_like(machine, state, part) for part in item)
     if type(item) is int or place_of(item) is not None:
         return next_position(item)
+    if isinstance(item, Unknown) and item.origin is not None and item.origin.op == DATA:
+        return Unknown(None, item.origin, None, item.syntax)
     if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
         return Unknown()
     return item

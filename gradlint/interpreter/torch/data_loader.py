@@ -5,6 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import EpochSet, LoaderIterated
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.graph import DATA as DATA_NODE
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
@@ -58,13 +60,16 @@ def _sampler_of(state: State, loader: Instance) -> Ref | None:
 
 
 def batches(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> Sequence:
-    """Return two batches of a loader over known tensors; anything else gives unknown items."""
+    """Return two batches of a loader over known tensors; others give data, and anything else unknown items."""
     source = record.attrs.get("dataset")
     if not isinstance(record.cls, External) or not record.cls.path.endswith(".DataLoader"):
         return Sequence((), open=True)
     machine.announce(state, LoaderIterated(node, _sampler_of(state, record)))
     dataset = state.heap.get(source.id) if isinstance(source, Ref) else None
     refs = tensors_in(machine, state, dataset.attrs.get("tensors")) if isinstance(dataset, Instance) else []
+    if not refs and machine.assumes and machine.program.may_backpropagate:
+        machine.assume(Assumption("use", "a batch", "data, which has no graph", node))
+        return Sequence((Unknown(None, Node(DATA_NODE, node, tracked=False), None, node),), open=True)
     return Sequence(tuple(_batch(state, record, refs, node) for _ in range(2)) if refs else (), open=True)
 
 
