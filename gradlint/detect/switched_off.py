@@ -38,14 +38,24 @@ class Constant(NamedTuple):
     step: cst.CSTNode | None
 
 
+class Given(NamedTuple):
+    """What an optimizer was given, all of which is frozen, and where the optimizer was made."""
+
+    made: cst.CSTNode
+    parameters: tuple[int, ...]
+
+
 @dataclass
 class Idle:
     """The optimizers whose steps do nothing, by address.
 
-    `empty`: by where optimizers are made, whether they are given no parameters on every path so far.
+    `empty`: by where optimizers are made, whether they are given no parameters on every path so far. `given`: what is
+    frozen when it is given. `told`: the switches that a fault names.
     """
 
     empty: dict[cst.CSTNode, bool] = field(default_factory=dict)
+    given: dict[int, Given] = field(default_factory=dict)
+    told: set[cst.CSTNode] = field(default_factory=set)
     frozen: dict[int, Frozen] = field(default_factory=dict)
     constant: dict[int, Constant] = field(default_factory=dict)
 
@@ -64,6 +74,16 @@ class SwitchedOffDetector(Detector[Idle]):
         """Note whether an optimizer is given no parameters; that is certain if it is so on every path."""
         empty = not it.parameters and it.complete and _is_empty(state, it.given)
         self.facts.empty[it.node] = self.facts.empty.get(it.node, not self.machine.expected) and empty
+        frozen, params = self.machine.frozen, tuple(one.id for one in it.parameters)
+        sources = self.other(MembershipDetector).sources_in(state, it.given) if frozen else ()
+        whole = it.complete or (bool(sources) and all(module.id in frozen for module in sources))
+        if params and whole and not self.machine.expected and all(self._is_frozen(state, one) for one in params):
+            self.facts.given[it.optimizer.id] = Given(it.node, params)
+        else:
+            self.facts.given.pop(it.optimizer.id, None)
+
+    def _is_frozen(self, state: State, leaf: int) -> bool:
+        return leaf in self.machine.frozen and is_off(state, leaf)
 
     def on_step_called(self, state: State, it: StepCalled) -> None:
         """Note whether all parameters of an optimizer that is known to hold no others are off."""
@@ -73,7 +93,7 @@ class SwitchedOffDetector(Detector[Idle]):
         if optimizer_state(made).open is not False and not all(SUMMARY in tensor_at(state, one).tags for one in params):
             return
         frozen, number = self.machine.frozen, it.optimizer.id
-        if frozen and all(param.id in frozen and is_off(state, param.id) for param in params):
+        if frozen and all(self._is_frozen(state, param.id) for param in params):
             self.facts.frozen.setdefault(number, Frozen(made.syntax, frozen[params[0].id], it.node))
             return
         self.facts.frozen.pop(number, None)
@@ -103,6 +123,7 @@ class SwitchedOffDetector(Detector[Idle]):
             switch = self._frozen_leaf(state, root, is_wanted)
         if switch is None:
             return False
+        self.facts.told.add(switch)
         self.report(GraphSwitchedOff(switch, backward))
         return True
 
@@ -120,8 +141,13 @@ class SwitchedOffDetector(Detector[Idle]):
                 self.report(EmptyOptimizer(made))
         explained = {fault.node for fault in self.other(MembershipDetector).verdicts()}
         for made, switch, step in self.facts.frozen.values():
+            self.facts.told.add(switch)
             if made not in explained:
                 self.report(LeftFrozen(switch, step))
+        for made, params in self.facts.given.values():
+            switches = {self.machine.frozen.get(one) for one in params}
+            if None not in switches and switches.isdisjoint(self.facts.told):
+                self.report(ConstantsInOptimizer(made, None, next(iter(switches))))
         for constant in self.facts.constant.values():
             if constant.step is not None and it.complete:
                 self.report(ConstantsInOptimizer(constant.made, constant.step))

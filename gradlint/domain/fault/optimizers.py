@@ -12,9 +12,13 @@ class EmptyOptimizer(Fault):
 
 
 class ConstantsInOptimizer(Fault):
-    """No tensor of an optimizer requires grad: no step, as that at `step`, changes anything."""
+    """No tensor of an optimizer requires grad: no step, as that at `step`, changes anything.
 
-    step: cst.CSTNode
+    `frozen`: where a program has switched off all parameters before it gave them to the optimizer.
+    """
+
+    step: cst.CSTNode | None
+    frozen: cst.CSTNode | None = None
 
 
 class OptimizerMisses(Fault):

@@ -23,7 +23,7 @@ from gradlint.interpreter.torch.parameters import (
     parameter_registered,
     parameters_of,
 )
-from gradlint.interpreter.torch.switches import note_flag
+from gradlint.interpreter.torch.switches import note_flag, note_whole
 from gradlint.interpreter.torch.tensor import tensor_at
 
 MANY_NAMES = 64
@@ -128,6 +128,7 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         machine.announce(state, announcement.RequiresGradSet(node, parameter, flag))
         note_flag(machine, record, flag, node)
         state.put(parameter.id, record._replace(grad=flag))
+    note_whole(machine, ref, flag, node)
     return ref
 
 

@@ -63,9 +63,12 @@ for _ in range(3):
     good_shows = "not torch.equal(image, content)"
 
     def check(self, event: fault.ConstantsInOptimizer) -> Report | None:
+        step = () if event.step is None else ((event.step, "this step finds no gradient"),)
+        frozen = () if event.frozen is None else ((event.frozen, "here they are switched off"),)
         return Report(
             event.node,
             "none of these tensors requires grad: the steps of this optimizer change nothing",
             hint="switch the flag on with `requires_grad_()` before the optimizer is made",
-            related=((event.step, "this step finds no gradient"),),
+            related=(*step, *frozen),
+            severity=None if event.frozen is None else "warning",
         )
