@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import compress, filterfalse, repeat
 from operator import is_, is_not
 from types import EllipsisType
-from typing import Any
+from typing import Any, TypeAlias
 
 import libcst as cst
 
@@ -18,7 +18,7 @@ from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.likeness import is_cut, is_data, kind_of, origin_of_data, place_of_write, syntax_of
 from gradlint.domain.shape import Sym
-from gradlint.domain.state import MISSING, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
+from gradlint.domain.state import MISSING, SOME, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -104,10 +104,12 @@ class Join:
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames
         if left.facts is not right.facts:
-            ours, theirs = left.facts, right.facts
+            ours, theirs, groups = left.facts, right.facts, (left.some(), right.some())
             left.facts = dict(compress(ours.items(), map(is_, ours.values(), map(theirs.get, ours))))
             left.facts.update(_lasting(ours, theirs))
             left.facts.update(_lasting(theirs, ours))
+            if some := _some(ours, theirs, *groups):
+                left.facts[SOME] = some
         return left
 
     def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:
@@ -522,6 +524,33 @@ def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[
         fact = fact.fact if isinstance(fact, OneSided) else fact
         found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))), other)
     return found
+
+
+_Groups: TypeAlias = "tuple[frozenset[Unknown], ...]"
+MOST_GROUPS = 4
+"""How many groups of tests a path remembers, of which one has come out true."""
+
+
+def _some(
+    ours: dict[object, object], theirs: dict[object, object], own_groups: _Groups, other_groups: _Groups
+) -> _Groups:
+    """Return the groups of tests of which one has come out true on both paths, as in `if a: ... elif b: ...`.
+
+    Where neither holds, neither path was taken.
+    """
+    here, there = _chosen(ours, theirs), _chosen(theirs, ours)
+    found = [group for group in own_groups if group in other_groups]
+    if here is not None and there is not None:
+        found.append(frozenset({here, there}))
+    for groups, other in ((own_groups, there), (other_groups, here)):
+        found += [group | {other} for group in groups if other is not None]
+    return tuple(dict.fromkeys(found))[:MOST_GROUPS]
+
+
+def _chosen(facts: dict[object, object], others: dict[object, object]) -> Unknown | None:
+    """Return the first test that came out true on one path, and not on the other."""
+    found = (key for key, fact in facts.items() if fact is True and isinstance(key, Unknown))
+    return next((key for key in found if others.get(key) is not True), None)
 
 
 def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:

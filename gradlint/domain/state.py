@@ -125,6 +125,10 @@ def rebound(now: Names, before: Names) -> Iterator[str | int]:
     return compress(before, map(is_not, before.values(), map(now.get, before, before.values())))
 
 
+SOME = "some"
+"""The key under which facts hold what `State.some` returns."""
+
+
 @dataclass(slots=True, eq=False)
 class State:
     """Heap, frames, and what is known of the path: the truth of tests, the grad mode.
@@ -327,6 +331,13 @@ class State:
 
         if self.facts is not former.facts:
             self.facts = {key: fact for key, fact in self.facts.items() if key in former.facts or not is_test(key)}
+            if self.some() != former.some():
+                self.facts[SOME] = former.some()
+
+    def some(self) -> tuple[frozenset[Unknown], ...]:
+        """Return groups of tests of which one at least has come out true, whichever of the joined paths was taken."""
+        found = self.facts.get(SOME, ())
+        return found if isinstance(found, tuple) else ()
 
     def allow_attributes(self, other: State) -> None:
         """Let objects have attributes, of which nothing is known, that they have on another path that goes on here."""

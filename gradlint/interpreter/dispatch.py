@@ -29,7 +29,7 @@ from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expect
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
 from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
-from gradlint.interpreter.machine import Machine, splitting
+from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle
@@ -72,6 +72,9 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     machine.budget -= 1
+    if any(machine.is_unbound(state, arg.operand) for arg in instr.args):
+        machine.exits.append(Exit("raise", state))
+        return []
     func = machine.read(state, instr.func)
     args = _arguments(machine, state, instr)
     if type(func) is Ref:

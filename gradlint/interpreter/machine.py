@@ -29,6 +29,7 @@ from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
+from gradlint.source.lower.syntax import assigned_only
 
 KEPT = 4
 """How many states may go on side by side after a branch; more are dropped, and counted."""
@@ -119,6 +120,8 @@ class Machine(ABC):
         self.events: list[Event] = []
         self.give_ups: Counter[str] = Counter()
         self.exits: list[Exit] = []
+        self.lost: list[State] = []
+        """The paths that the instruction which runs has ended: Python raises on them."""
         self.stack: list[Code] = []
         self.iterations: list[int] = []
         self.called: set[Code] = set()
@@ -215,6 +218,8 @@ class Machine(ABC):
                 self.budget -= len(states)
                 for state in states:
                     step(self, state, instr)
+                if self.lost:
+                    states = self._without_lost(states)
             else:
                 states = splitting[kind](self, states, instr)
             if observer is not None:
@@ -224,6 +229,13 @@ class Machine(ABC):
         if self.budget < self.limit:
             raise OutOfBudgetError
         return states
+
+    def _without_lost(self, states: list[State]) -> list[State]:
+        """Return the paths that go on where some have raised."""
+        self.exits.extend(Exit("raise", state) for state in self.lost)
+        kept = [state for state in states if not any(state is one for one in self.lost)]
+        self.lost.clear()
+        return kept
 
     def give_up(self, what: str, node: cst.CSTNode | None = None, count: int = 1) -> None:
         """Count what is not followed: an operation or a call, or paths of the program; `node` is where."""
@@ -343,6 +355,14 @@ class Machine(ABC):
         if type(operand) is str:
             return self.look_up(state, operand)
         return self.symbol("unset", operand)
+
+    def is_unbound(self, state: State, operand: Operand) -> bool:
+        """Return whether an operand is a variable of the function that runs, and has no value on this path."""
+        if type(operand) is not str or operand in state.locals:
+            return False
+        function = state.frames[state.frame].function
+        node = None if function is None else function.code.node
+        return isinstance(node, cst.FunctionDef) and operand in assigned_only(node)
 
     def look_up(self, state: State, name: str) -> Value:
         """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""

@@ -26,7 +26,10 @@ from gradlint.source.lower.syntax import parts
 
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
-    """dest = obj.name"""
+    """dest = obj.name; a path on which the variable has no value ends."""
+    if machine.is_unbound(state, instr.obj):
+        machine.lost.append(state)
+        return
     state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))
 
 

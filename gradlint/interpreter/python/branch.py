@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import EllipsisType, NoneType
 
 from gradlint.domain import value as values
@@ -55,6 +55,8 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     known = state.facts.get(value)
     if isinstance(known, bool):
         return known
+    if any(value in group and _are_false(state, group - {value}) for group in state.some()):
+        return True
     if value.key is None:
         return None
     key = value.key
@@ -69,6 +71,10 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
         if pinned is not _FREE:
             return (pinned == (type(key[2]), key[2])) is (key[0] == "==")
     return None
+
+
+def _are_false(state: State, tests: Iterable[Unknown]) -> bool:
+    return all(state.facts.get(test) is False for test in tests)
 
 
 def _pins(key: tuple[object, ...]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import fields
-from functools import cache
+from functools import cache, lru_cache
 
 import libcst as cst
 
@@ -44,3 +44,34 @@ def root_of(node: cst.CSTNode) -> str:
     while isinstance(node, cst.Attribute):
         node = node.value
     return node.value if isinstance(node, cst.Name) else ""
+
+
+_OTHER_BINDINGS = (
+    *(cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ImportAlias, cst.AsName, cst.NamedExpr, cst.AnnAssign),
+    *(cst.Global, cst.Nonlocal, cst.Del, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Param, cst.CompFor),
+)
+
+
+@lru_cache(maxsize=256)
+def assigned_only(function: cst.FunctionDef) -> frozenset[str]:
+    """Return the local variables of a function that nothing but assignments and `for` loops bind."""
+    plain: set[str] = set()
+    others: set[str] = set()
+    stack: list[tuple[cst.CSTNode, set[str] | None]] = [(part, None) for part in parts(function)]
+    while stack:
+        node, names = stack.pop()
+        if isinstance(node, cst.Name):
+            if names is not None:
+                names.add(node.value)
+        elif isinstance(node, cst.Assign):
+            stack.extend((target.target, plain) for target in node.targets)
+            stack.append((node.value, names))
+        elif isinstance(node, (cst.AugAssign, cst.For)):
+            stack.append((node.target, plain))
+            stack.extend((part, names) for part in parts(node) if part is not node.target)
+        elif isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)) and names is plain:
+            stack.extend((part, None) for part in parts(node))  # `self.loss = ...` binds no variable.
+        else:
+            inside = others if isinstance(node, _OTHER_BINDINGS) else names
+            stack.extend((part, inside) for part in parts(node))
+    return frozenset(plain - others)
