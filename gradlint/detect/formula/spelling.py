@@ -105,9 +105,12 @@ def _one_plus_exp(found: Term) -> Term | None:
 
 
 def _bounded_exponent(exponential: Term) -> bool:
-    """Return whether the exponential of a term cannot overflow: its exponent is bounded from above."""
+    """Return whether the exponential of a term may not overflow: its exponent is bounded from above, or not recorded.
+
+    A write in place records no operands.
+    """
     exponent = term(exponential.node)
-    return exponent is not None and is_bounded(exponent)
+    return not exponential.node.operands or (exponent is not None and is_bounded(exponent))
 
 
 def _by_hand(it: Operated, instead: Stable, *parts: Term) -> UnstableFormula:

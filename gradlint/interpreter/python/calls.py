@@ -225,14 +225,19 @@ def with_options(machine: Machine, function: Function, args: Args) -> Args:
 
 
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
-    """Return the arguments of a call that nobody in sight makes, and assume that the others have their defaults."""
+    """Return the arguments of a call that nobody in sight makes, and assume that the others have their defaults.
+
+    What `*args` and `**kwargs` take in is not known.
+    """
     if not machine.assumes:
         return args._replace(open=True)
     given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
-    defaults = {name for name, _ in function.defaults} - given
+    defaults = {name: value for name, value in function.defaults if name not in given}
     for param in function.code.params if defaults else ():
         if param.name in defaults:
             machine.assume(Assumption("default", param.name, "", param.node))
+    if any(param.kind for param in function.code.params):
+        return args._replace(keywords={**defaults, **args.keywords}, open=True)
     return args
 
 

@@ -63,7 +63,6 @@ class Names:
         self.kept_as: dict[str, str] = {}
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
-        self.assigned: set[str] = set()
         self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
@@ -123,7 +122,6 @@ class Names:
             self.bind(target, top)
             place = spelled(target)
             places = frozenset(_places(target))
-            self.assigned |= places
             self._given.append((places, node.value))
             if isinstance(target, (cst.Tuple, cst.List)):
                 parts = [element.value for element in target.elements]
@@ -302,7 +300,6 @@ class Fragment(Supposed):
         self.customs = {name: path for name, path in _CUSTOMS.items() if name in free}
         self.makers = {name for name in free if name not in self.customs} & set(_makers(names))
         self.attributes = Supposed(names, {one: node for one, node in used.items() if one.startswith("self.")})
-        self.assigned = names.assigned
         self.made = dict(_made(names))
         self._found = names
         """By call, what it gives: the name that this is assigned to, its role, and what says so."""

@@ -16,7 +16,7 @@ from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.accelerate import new_engine
 from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new_network
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.classes import has_unknown_base
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.parameters import is_module, members_of, parameters_of
@@ -217,14 +217,16 @@ def suppose_attributes(machine: Machine, state: State, made: Value) -> None:
     if not machine.assumes or not machine.program.may_backpropagate:
         return
     fragment = machine.program.fragment
-    hidden = record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
 
     def is_open(place: str) -> bool:
         owner = owner_of(place)
         if owner != "self":
             return is_open(owner)
-        value = record.attrs.get(attribute_of(place), MISSING)
-        return (hidden or place in fragment.assigned) if value is MISSING else _is_open(value)
+        name = attribute_of(place)
+        value = record.attrs.get(name, MISSING)
+        if value is MISSING:
+            value = find_in_class(state, record.cls, name)  # What no class has, a subclass or a user sets.
+        return _is_open(value)
 
     wanted = {place for place in fragment.attributes.names if is_open(place)}
     given = {f"self.{k}": v for k, v in record.attrs.items() if isinstance(v, Ref) and leaves_of(state, v)}
