@@ -7,6 +7,7 @@ A loop over something unknown is taken at least once, for loops over data are. W
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from collections.abc import Sequence as Paths
 
 import libcst as cst
@@ -15,8 +16,8 @@ from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBeg
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.likeness import origin_of_data
-from gradlint.domain.state import PathFact, State, rebound
-from gradlint.domain.value import Instance, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.state import PathFact, State, fresh_address, rebound
+from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
@@ -105,9 +106,42 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
             items_taken.append(_like(machine, live[0], item))
             more = True
+    if not exact:
+        for other in live + broken:
+            _spread_gradients(before, other, items.items)
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
+
+
+def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> None:
+    """Let the gradients of parameters that a loop was not run over be what those of the first ones have become."""
+    first, rest = items[:ITERATIONS], items[ITERATIONS:]
+    changed = [_gradient_after(before, after, one) for item in first for one in _tensors_in(after, item)]
+    if not changed or any(one is None for one in changed):
+        return
+    absent = all(isinstance(one, NoGradient) for one in changed)
+    for ref in (one for item in rest for one in _tensors_in(after, item)):
+        record = after.at(ref, Tensor)
+        value = NoGradient(record.syntax, fresh_address()) if absent else Unknown()
+        after.put(ref.id, record._replace(accumulated=value))
+
+
+def _gradient_after(before: State, after: State, ref: Ref) -> Value:
+    """Return the gradient of a tensor, if it was replaced or written to; None otherwise."""
+    former, record = before.heap.get(ref.id), after.at(ref, Tensor)
+    if not isinstance(former, Tensor) or former.accumulated != record.accumulated:
+        return record.accumulated
+    kept = after.heap.get(record.accumulated.id) if isinstance(record.accumulated, Ref) else None
+    same = not isinstance(kept, Tensor) or before.writes(kept.counter) == after.writes(kept.counter)
+    return None if same else record.accumulated
+
+
+def _tensors_in(state: State, item: Value) -> Iterator[Ref]:
+    """Yield the tensors that an item is, or has beside a name."""
+    for one in item if type(item) is tuple else (item,):
+        if isinstance(one, Ref) and isinstance(state.heap.get(one.id), Tensor):
+            yield one
 
 
 def _stands_for_all(state: State, items: Sequence) -> bool:
