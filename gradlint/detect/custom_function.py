@@ -14,6 +14,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import FILLED, FILLS, LIKES, ONES, UNFILLED, ZEROS
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
+from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
@@ -48,10 +49,14 @@ class CustomFunctionDetector(Detector[None]):
         own = owner.code.node if isinstance(owner, Class) else None
         others: list[str] = []
         for name, value in record.attrs.items():
-            kept = known_tensor(self.machine, state, value)
-            if kept is not None and not is_unnamed(name) and (kept.id in given or kept.id in results):
+            listed = sequence_at(state, value)
+            items = (value,) if listed is None else listed.items
+            kept = {ref.id for ref in self._tensors(state, items)}
+            is_result = bool(kept & results) or any(_is_hidden_result(item, it.result) for item in items)
+            if not is_unnamed(name) and (is_result or kept & given):
                 place = set_at(state, it.ctx, name)
-                self.report(fault.TensorKeptOnCtx(place, name, kept.id in results, tuple(others), own))
+                found = fault.TensorKeptOnCtx(place, name, is_result, tuple(others), own, listed is not None)
+                self.report(found)
                 others.append(name)
 
     def _judge_writes(self, state: State, it: FunctionApplied) -> None:
@@ -105,6 +110,11 @@ class CustomFunctionDetector(Detector[None]):
         if any(canonical(root.op) in _BLANK for root in roots):
             return False
         return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
+
+
+def _is_hidden_result(value: Value, result: Value) -> bool:
+    """Return whether a value that is not known is what forward returns: a tensor."""
+    return isinstance(value, Unknown) and value.kind is None and any(value is part for part in parts_of(result))
 
 
 _SEEN = FILLS | {"index assignment"}

@@ -83,7 +83,7 @@ class SpellingDetector(Detector[None]):
             return
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
-        if real is None and isinstance(record.cls, Ref) and name not in names.attributes_of_modules():
+        if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
         if real is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
             return

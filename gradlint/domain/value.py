@@ -126,12 +126,13 @@ class NoGradient:
     """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
 
     `since` is the age of the None, or -1 for that of a non-leaf, which another event has reported, at `read`.
-    Of a leaf, `read` is where it was read on one of two ways.
+    Of a leaf, `read` is where it was read on one of two ways. `asked` is the call of `autograd.grad` that gave it.
     """
 
     syntax: cst.CSTNode | None
     since: int
     read: cst.CSTNode | None = None
+    asked: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,8 @@ class Machine(ABC):
         self.expected = 0
         self.warned = 0
         self.unpacked: set[int] = set()
+        self.differentiated: dict[int, cst.CSTNode | None] = {}
+        """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
         self.written = 0
         """How many writes in place there were to what may have a graph."""

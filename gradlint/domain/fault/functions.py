@@ -17,12 +17,14 @@ class TensorKeptOnCtx(Fault):
     """A custom function keeps an input or a result as the attribute `name` of `ctx`, which is set at the node.
 
     `result`: it is a result. `others` are the attributes that do so, too, and were set before. `owner` is the class.
+    `listed`: it is an item of a list or tuple.
     """
 
     name: str
     result: bool
     others: tuple[str, ...]
     owner: cst.CSTNode | None
+    listed: bool = False
 
 
 class MarkDirtyMissing(Fault):

@@ -82,6 +82,13 @@ class GradInputWithoutGraph(Refusal):
     made: cst.CSTNode | None
 
 
+class UnusedGradientUsed(Refusal):
+    """The None that `autograd.grad` gives for an unused input, made at `made`, is computed with: Python raises."""
+
+    made: cst.CSTNode | None
+    asked: cst.CSTNode
+
+
 class HookWithoutGrad(Refusal):
     """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
 

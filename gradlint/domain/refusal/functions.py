@@ -26,6 +26,13 @@ class FunctionWithoutBackward(Refusal):
     applied: cst.CSTNode
 
 
+class CtxAttributeMissing(Refusal):
+    """The backward of a custom function reads the attribute `name` of `ctx`, which its `forward` has not set."""
+
+    name: str
+    forward: cst.CSTNode | None
+
+
 class DirtyNotReturned(Refusal):
     """`forward` of a custom function marks an input dirty, and does not return it."""
 

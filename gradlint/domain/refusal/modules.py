@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import libcst as cst
 
 from gradlint.domain.event import Refusal
@@ -18,6 +20,17 @@ class ParameterOverwritten(Refusal):
 
     name: str
     made: cst.CSTNode | None
+
+
+class ContainerWantsList(Refusal):
+    """`container` of modules is given what it does not take.
+
+    "several": arguments in place of one list. "one": a module or parameter in place of a list. "list": a list in place
+    of several arguments.
+    """
+
+    container: str
+    given: Literal["several", "one", "list"]
 
 
 class ChildOverwritten(Refusal):

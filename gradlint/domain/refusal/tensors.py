@@ -9,6 +9,12 @@ import libcst as cst
 from gradlint.domain.event import Event, Refusal
 
 
+class TruthOfMany(Refusal):
+    """The truth of a tensor of other than one element is asked; `gradient`: it is the gradient of a leaf."""
+
+    gradient: bool
+
+
 class NumberIndexed(Refusal):
     """A tensor without dimensions is indexed, or the array of one."""
 

@@ -104,9 +104,11 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
 
 def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, name: str, node: cst.CSTNode) -> Value:
     if name in record.attrs:
+        if obj.id in machine.differentiated:
+            machine.passes((node, "ctx"))
         return record.attrs[name]
     if is_ctx(record):
-        return ctx_attribute(machine, state, obj, name)
+        return ctx_attribute(machine, state, obj, name, node)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         escape(machine, state, (obj,), node)

@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from types import EllipsisType, NoneType
 
+import libcst as cst
+
 from gradlint.domain import value as values
+from gradlint.domain.refusal.tensors import TruthOfMany
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import Bound, Class, External, Function, Instance, Mapping, Ref, Sequence, Unknown, Value
+from gradlint.domain.value import (
+    Bound,
+    Class,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.torch.transform.levels import refuses_test
@@ -121,6 +136,7 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     if machine.transforms:
         # A transform may hold several values where the program sees one.
         refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
+    refuses_truth(machine, state, test, getattr(instr.node, "test", instr.node))
     known = truth(state, test)
     if known is not None:
         return machine.run(instr.then if known else instr.orelse, [state])
@@ -136,11 +152,20 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     return after
 
 
+def refuses_truth(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> None:
+    """Refuse to ask a tensor of other than one element whether it is true."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    sizes = (record.shape or ()) if isinstance(record, Tensor) else ()
+    if isinstance(record, Tensor) and any(isinstance(size, int) and size != 1 for size in sizes):
+        machine.emit(TruthOfMany(node, record.node.op == "gradient"))
+
+
 def run_assume(machine: Machine, states: list[State], instr: Assume) -> list[State]:
     """assert: a path on which the test is false ends, and is not followed."""
     kept: list[State] = []
     for state in states:
         test = machine.read(state, instr.test)
+        refuses_truth(machine, state, test, getattr(instr.node, "test", instr.node))
         if truth(state, test) is False:
             machine.exits.append(Exit("raise", state))
         else:

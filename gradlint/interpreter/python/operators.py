@@ -14,7 +14,7 @@ from gradlint.domain.value import Args, Instance, Mapping, NoGradient, Ref, Sequ
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
-from gradlint.interpreter.python.branch import truth
+from gradlint.interpreter.python.branch import refuses_truth, truth
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
@@ -192,6 +192,7 @@ def unary(machine: Machine, state: State, instr: Unary) -> None:
     """op operand"""
     value = machine.read(state, instr.operand)
     if instr.op == "not":
+        refuses_truth(machine, state, value, instr.node)
         known = truth(state, value)
         state.set(instr.dest, machine.symbol("not", value, kind="bool") if known is None else not known)
     elif isinstance(value, (bool, int, float, complex)):

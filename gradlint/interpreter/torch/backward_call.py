@@ -8,7 +8,7 @@ from gradlint.domain.announcement import Backpropagated, ConstantGradient, Diffe
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, NoGradient, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs as back
 from gradlint.domain.walk import leaves
 from gradlint.facts.aliases import canonical
@@ -121,9 +121,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
-    if not refused:
-        _walk_to(machine, state, roots, targets, args, node, retain)
-    return _gradients(machine, state, roots, targets, node, create, gradients, batched)
+    unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
+    return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
 
 
 def _walk_to(
@@ -134,8 +133,8 @@ def _walk_to(
     args: Args,
     node: cst.CSTNode,
     retain: bool | None,
-) -> None:
-    """Run the part of the tape between outputs and inputs; an input that is not reached is unused."""
+) -> set[int]:
+    """Run the part of the tape between outputs and inputs; the addresses of the inputs for which torch gives None."""
     nodes = [tensor_at(state, root).node for root in roots]
     wanted = {tensor_at(state, target).node.id for target in targets}
     found = walk(nodes)
@@ -144,20 +143,25 @@ def _walk_to(
     filled = args.get(8, "materialize_grads", None if args.open else False)
     unused_ok = args.keywords.get("allow_unused", args.get(6, "allow_unused", None if filled is not False else False))
     known = all(one.tracked is not None for one in found.possible.values())  # What is not known may hold any input.
+    unused: set[int] = set()
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
             # It is no fault if the flag was only left off on a path: for integers, of which the program warns.
             machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
-            return
-        if unused_ok is False and record.grad is True and known and record.node.id not in found.possible:
-            machine.emit(GradInputUnused(node, record.syntax))
-            return
+            return set()
+        if record.grad is True and known and record.node.id not in found.possible:
+            if unused_ok is False:
+                machine.emit(GradInputUnused(node, record.syntax))
+                return set()
+            if unused_ok is True and filled is False:
+                unused.add(target.id)
     if all(tensor_at(state, target).grad for target in targets):
         machine.passes((node, state.site, "inputs"))
     machine.announce(state, Differentiated(node, found.possible))
     if not refuses_walk(machine, part.certain, between | wanted, node):
         _run_part(machine, state, part, node, retain)
+    return unused
 
 
 def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
@@ -172,6 +176,7 @@ def _gradients(
     state: State,
     roots: list[Ref],
     targets: list[Ref],
+    unused: set[int],
     node: cst.CSTNode,
     create: Value,
     gradients: list[Value],
@@ -184,6 +189,9 @@ def _gradients(
     made: list[Value] = []
     for target in targets:
         record = tensor_at(state, target)
+        if target.id in unused:
+            made.append(NoGradient(record.syntax, 0, asked=node))
+            continue
         edges = _second_edges(state, roots, record)
         if create is False:
             edges = [Edge(edge.node, False, "grad") for edge in edges]

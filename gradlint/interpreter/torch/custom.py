@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.refusal.functions import DirtyNotReturned
+from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned
 from gradlint.domain.refusal.inplace import LeafWrite
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -31,6 +31,7 @@ from gradlint.domain.value import (
     Value,
     View,
     Write,
+    is_unnamed,
 )
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
@@ -228,15 +229,41 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
     return None
 
 
-def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str) -> Value:
-    """Return an attribute of `ctx` that forward has not set itself."""
+def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst.CSTNode) -> Value:
+    """Return an attribute of `ctx` that forward has not set itself; in backward, there are none but torch's own."""
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
         return () if saved is None else saved
     if name in _KEEPING or name in _SILENT:
         return Bound(ctx, name)
+    if ctx.id in machine.differentiated and not _may_have(machine, state.at(ctx, Instance), ctx, name):
+        # Another application of the function may take another way through forward.
+        machine.emit(CtxAttributeMissing(node, name, machine.differentiated[ctx.id]), unless=(node, "ctx"))
     return machine.symbol("attr", ctx, name)
+
+
+def _may_have(machine: Machine, record: Instance, ctx: Ref, name: str) -> bool:
+    """Return whether a `ctx` may have an attribute that no visible assignment has set."""
+    hidden = record.open or ctx.id in machine.escaped or any(map(is_unnamed, record.attrs))
+    return hidden or bool(machine.guarded) or name in _OF_CTX or name.startswith("_")
+
+
+_OF_CTX = frozenset(
+    {
+        *(
+            "apply",
+            "dirty_tensors",
+            "mark_shared_storage",
+            "materialize_grads",
+            "maybe_clear_saved_tensors",
+            "metadata",
+        ),
+        *("name", "needs_input_grad", "next_functions", "non_differentiable", "register_hook", "register_prehook"),
+        *("requires_grad", "saved_for_forward", "to_save"),
+    }
+)
+"""What a `ctx` has without its `forward`, beside the methods that gradlint knows."""
 
 
 class Inputs(NamedTuple):
@@ -287,7 +314,10 @@ def run_aside(
             aside.put(ref.id, tensor_at(aside, ref)._replace(node=provisional, grad=requires))
     gradients = tuple(_gradient(machine, aside, value, node) for value in parts_of(result))
     first_exit, region = len(machine.exits), machine.open(aside)
+    forward = static_method(state, cls, "forward")
+    machine.differentiated[ctx.id] = None if forward is None else forward.code.node
     ends = invoke(machine, aside, backward, Args((ctx, *gradients)), node)
+    del machine.differentiated[ctx.id]
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
     machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, len(inputs.values), inputs.fewest))

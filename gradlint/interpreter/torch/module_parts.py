@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import libcst as cst
 
+from gradlint.domain.refusal.modules import ContainerWantsList
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, Ref, Value
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parts
+
+_SEQUENTIAL = "torch.nn.Sequential"
 
 
 def fill_container(
@@ -19,18 +25,45 @@ def fill_container(
     attrs = dict(record.attrs)
     is_open = args.open
     values = args.positional
+    mistaken = _mistaken(state, path, values)
+    if mistaken is not None:
+        machine.emit(ContainerWantsList(node, path.rpartition(".")[2], mistaken))
+        # What the program means is registered.
+        values, path = items_of(machine, state, values[0], node).items if mistaken == "list" else values, _SEQUENTIAL
     if path in DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
         pairs = machine.program.pairs(state, values[0]) if values else {}
         is_open = is_open or pairs is None
         attrs.update({str(name): value for name, value in (pairs or {}).items()})
     else:
-        if path != "torch.nn.Sequential" and values:
+        if path != _SEQUENTIAL and values:
             items = items_of(machine, state, values[0], node)
             values, is_open = items.items, is_open or items.open
         # Of a list of unknown length the items that are known are in it, at whatever places.
-        hidden = [one for one in args.hidden if is_module(state, one)] if path == "torch.nn.Sequential" else []
+        hidden = [one for one in args.hidden if is_module(state, one)] if path == _SEQUENTIAL else []
         attrs.update({str(position): value for position, value in enumerate((*values, *hidden))})
     state.put(ref.id, record._replace(attrs=attrs, open=record.open or is_open))
+
+
+def _mistaken(state: State, path: str, values: tuple[Value, ...]) -> Literal["several", "one", "list"] | None:
+    """Return how the arguments of a list of modules differ from what it takes; None for such as it may take."""
+    if path == _SEQUENTIAL:
+        first = state.heap.get(values[0].id) if len(values) == 1 and isinstance(values[0], Ref) else None
+        is_list = isinstance(first, Sequence) and first.kind == "list"
+        return "list" if is_list or (len(values) == 1 and type(values[0]) is tuple) else None
+    if path not in LISTS or not values:
+        return None
+    return "several" if len(values) > 1 else "one" if _is_part(state, values[0]) else None
+
+
+def _is_part(state: State, value: Value) -> bool:
+    """Return whether a value is certainly a parameter, or a module over which nothing can be iterated."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if isinstance(record, Tensor):
+        return record.parameter
+    base = module_base(state, record) if isinstance(record, Instance) else None
+    if base is None or base in LISTS | DICTS or not isinstance(record, Instance) or has_unknown_base(state, record.cls):
+        return False
+    return find_in_class(state, record.cls, "__iter__") is None
 
 
 def count_parts(state: State, record: Instance) -> int | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
-from gradlint.domain.refusal.backward import NoneGradientUsed
+from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
@@ -275,6 +275,9 @@ def size_symbol(machine: Machine, value: Unknown) -> Sym:
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
+    if value.asked is not None:
+        machine.emit(UnusedGradientUsed(node, value.syntax, value.asked))
+        return
     raised = (one for one in machine.events if type(one) is NoneGradientUsed and one.made is value.syntax)
     if any(one.node is not node for one in raised):
         return  # Python has raised already, where the program used it first.

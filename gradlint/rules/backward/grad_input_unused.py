@@ -5,14 +5,15 @@ from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import EventRule, Report
 
 
-class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph]):
+class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.UnusedGradientUsed]):
     """`autograd.grad` differentiates with respect to a tensor that the output does not depend on.
 
     What torch does
         For an input that requires grad but is not part of the output's graph, it raises a RuntimeError:
         "The differentiated Tensor at index 1 appears to not have been used in the graph. Set
         allow_unused=True if this is the desired behavior." For an input that does not require grad, the
-        error is "One of the differentiated Tensors does not require grad".
+        error is "One of the differentiated Tensors does not require grad". With `allow_unused=True` it gives None
+        for an unused input, with which Python cannot compute.
 
     Why it matters
         Usually the input is not the tensor that was used but a view of it or a copy
@@ -23,7 +24,7 @@ class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWitho
 
     Instead
         Pass the tensor that was used in the computation, call `requires_grad_()` on it before it is
-        used, or pass `allow_unused=True` to get None for it.
+        used, or pass `allow_unused=True` and test for None. `materialize_grads=True` gives zeros instead of None.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.autograd.grad.html
@@ -37,6 +38,10 @@ class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWitho
     torch_says = (
         "One of the differentiated Tensors does not require grad",
         "appears to not have been used in the graph",
+        "unsupported operand type.*NoneType",
+        "NoneType' object",
+        "not NoneType",
+        "got .*NoneType",
     )
     bad = """\
 import torch
@@ -53,8 +58,17 @@ b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
 """
 
-    def check(self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph) -> Report | None:
-        """Report the call, for an input that is not used or does not require grad."""
+    def check(
+        self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.UnusedGradientUsed
+    ) -> Report | None:
+        """Report the call, for an input that is not used or does not require grad, or the use of its None."""
+        if isinstance(event, refusal.UnusedGradientUsed):
+            return Report(
+                event.node,
+                "this computes with the None that `allow_unused=True` gives for an unused input: Python raises here",
+                hint="test it for None, or pass `materialize_grads=True` to get zeros",
+                related=((event.asked, "the gradient is None here"), (event.made, "the input is created here")),
+            )
         unused = isinstance(event, refusal.GradInputUnused)
         reason, hint = _UNUSED if unused else _WITHOUT_GRAPH
         return Report(

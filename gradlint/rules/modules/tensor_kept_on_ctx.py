@@ -83,7 +83,7 @@ Square.apply(x).sum().backward()
             event.node,
             f"`ctx.{event.name}` stores {what}: torch cannot detect writes to it, and does not free it after backward",
             hint="use `ctx.save_for_backward`",
-            repair=_saved(event),
+            repair=None if event.listed else _saved(event),
         )
 
 

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from gradlint.domain.refusal.tensors import TruthOfMany
+from gradlint.rules.base import EventRule, Report
+
+
+class TruthOfTensor(EventRule[TruthOfMany]):
+    """A tensor with more than one element stands where Python asks for true or false.
+
+    What torch does
+        It raises a RuntimeError: "Boolean value of Tensor with more than one value is ambiguous".
+
+    Why it matters
+        `if w.grad:` is meant to ask whether there is a gradient. It works in the first iteration, while `.grad` is
+        None, and for parameters of one element, and raises after the first backward.
+
+    When it may be wrong
+        If the line is never executed.
+
+    Instead
+        Ask `if w.grad is not None:`. For conditions on elements, reduce them with `.any()` or `.all()`, or select
+        with `torch.where`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
+        https://docs.pytorch.org/docs/stable/generated/torch.any.html
+    """
+
+    code = "GRD230"
+    name = "truth-of-tensor"
+    effect = "raises"
+    raises = "Boolean value of Tensor with (more than one value|no values) is ambiguous"
+    bad = """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+for _ in range(2):
+    if w.grad:  # GRD230
+        w.grad.zero_()
+    (2 * w).sum().backward()
+"""
+    good = """\
+import torch
+
+w = torch.ones(3, requires_grad=True)
+for _ in range(2):
+    if w.grad is not None:
+        w.grad.zero_()
+    (2 * w).sum().backward()
+"""
+
+    def check(self, event: TruthOfMany) -> Report | None:
+        hint = "test `is not None`" if event.gradient else "reduce it: `.any()` or `.all()`"
+        return Report(
+            event.node,
+            "this asks whether a tensor with more than one element is true: torch raises here",
+            hint=hint,
+        )
