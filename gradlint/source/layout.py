@@ -2,8 +2,9 @@
 
 The root is the nearest folder above that holds a project's marks (`pyproject.toml`, `.git`, ...). Absolute names are
 looked for where Python would find them if it were run as projects are: beside the script, beside the outermost package,
-in the folders above up to the root, and in `src` of each of these. Without any mark, as in an archive that was
-unpacked, the root is the outermost package; what stands in none looks for absolute names in a few folders above, too.
+in the folders above up to the root, in `src` of each of these, and where the file adds to `sys.path`. Without any mark,
+as in an archive that was unpacked, the root is the outermost package; what stands in none looks for absolute names in a
+few folders above, too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
+
+from gradlint.source.search_path import added_folders
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
 INIT = "__init__.py"
@@ -41,6 +44,7 @@ class Layout:
     def __init__(self) -> None:
         self._entries = lru_cache(_KEPT)(_list)
         self._roots = lru_cache(_KEPT)(self._find_roots)
+        self._added = lru_cache(_KEPT)(self._find_added)
 
     def find(self, importer: str, dotted: str, level: int) -> str | None:
         """Return the file of a module as `importer` names it, with `level` dots before it; a package is its
@@ -57,7 +61,10 @@ class Layout:
                 found = self._inside(root.folder, parts)
                 if found is not None:
                     return found
-        return None
+        if parts[0] in sys.stdlib_module_names:
+            return None
+        added = (self._inside(one, parts) for one in self._added(importer))
+        return next((found for found in added if found is not None), None)
 
     def below(self, package: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
@@ -120,6 +127,21 @@ class Layout:
                 break
             folder = os.path.dirname(folder)
         return tuple(dict.fromkeys(roots))
+
+    def _find_added(self, importer: str) -> tuple[str, ...]:
+        """Return the folders that a file adds to `sys.path`, as far as they lie within its project."""
+        folder = os.path.dirname(importer)
+        marked = _climb(folder, self._is_marked)
+        top = marked or next(reversed([folder, *islice(_above(folder), _ABOVE)]))
+        found = added_folders(importer, (folder, *_up_to(folder, top)))
+        return tuple(one for one in found if (one + os.sep).startswith(top + os.sep))
+
+
+def _up_to(folder: str, top: str) -> Iterator[str]:
+    """Yield the folders above one, up to one of them."""
+    while folder != top and folder != os.path.dirname(folder):
+        folder = os.path.dirname(folder)
+        yield folder
 
 
 def _above(folder: str) -> Iterator[str]:

@@ -209,6 +209,27 @@ def test_where_packages_are(tmp_path: Path) -> None:
     assert site_packages(windows) == (str(windows / "Lib" / "site-packages"),)
 
 
+def test_folders_that_are_linked_to(lint: Lint, tmp_path: Path) -> None:
+    """A `.pth` file, and the module that setuptools writes for an editable install: both are read, neither is run."""
+    site = install(tmp_path / "env").parent
+    (site / "losslib.py").unlink()
+    source = tmp_path / "sources" / "losslib"
+    source.mkdir(parents=True)
+    (source / "__init__.py").write_text(CUT)
+    assert lint("--python", "../env") == WITHOUT
+    made = tmp_path / "run"
+    code = f"import sys; open({str(made)!r}, 'w')\n"
+    (site / "linked.pth").write_text(f"# a comment\n{code}\n../../../../sources\n/missing\n")
+    assert lint("--python", "../env") == BOTH
+    (site / "linked.pth").write_text("import __editable___losslib_finder; __editable___losslib_finder.install()\n")
+    finder = site / "__editable___losslib_finder.py"
+    finder.write_text(f"{code}MAPPING: dict[str, str] = {{'losslib': {str(source)!r}}}\nNAMESPACES = {{}}\n")
+    assert lint("--python", "../env") == BOTH
+    finder.write_text("MAPPING = {'losslib': __import__('os').sep}\n")
+    assert lint("--python", "../env") == WITHOUT
+    assert not made.exists()
+
+
 def test_which_statements_bind_a_name() -> None:
     """The last that certainly does, with those after it that may, or that change the value."""
     text = """\

@@ -97,3 +97,34 @@ def test_an_unpacked_archive_is_a_project_without_marks(tmp_path: Path) -> None:
     assert layout.find(str(tmp_path / "models/gat.py"), "models.base", 0) == str(tmp_path / "models/base.py")
     assert layout.find(str(tmp_path / "models/gat.py"), "base", 0) == str(tmp_path / "models/base.py")
     assert layout.find(str(tmp_path / "far/a/b/c/d/e.py"), "models.base", 0) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'sys.path.append("../lib")',
+        'sys.path.append("./lib")',
+        'sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))',
+        'sys.path.append(str(Path(__file__).resolve().parent.parent / "lib"))',
+        'sys.path.insert(1, str(Path(__file__).parents[1].joinpath("lib")))',
+        'HERE = os.path.dirname(__file__)\nsys.path += [os.path.join(HERE, os.pardir, "lib")]',
+        'if True:\n    sys.path.extend([os.getcwd(), os.path.dirname(__file__) + "/../lib"])',
+    ],
+)
+def test_a_script_adds_to_the_path(tmp_path: Path, line: str) -> None:
+    for name in ("pyproject.toml", "lib/net.py", "scripts/other.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    script = tmp_path / "scripts" / "train.py"
+    script.write_text(f"import os, sys\nfrom pathlib import Path\n\n{line}\nimport net\n")
+    layout = Layout()
+    assert layout.find(str(script), "net", 0) == str(tmp_path / "lib" / "net.py")
+    assert layout.find(str(script.with_name("other.py")), "net", 0) is None
+
+
+@pytest.mark.parametrize("line", ['sys.path.append("../../elsewhere")', "sys.path.append(ask())", "sys.path.append("])
+def test_what_a_script_adds_lies_within_the_project(tmp_path: Path, line: str) -> None:
+    for name in ("project/pyproject.toml", "elsewhere/net.py", "project/scripts/train.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"import sys\n{line}\n" if name.endswith("train.py") else "")
+    assert Layout().find(str(tmp_path / "project/scripts/train.py"), "net", 0) is None

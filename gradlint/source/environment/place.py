@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from gradlint.source.environment.index import Unread
@@ -28,7 +30,43 @@ def site_packages(python: Path) -> tuple[str, ...] | Unread:
         return Unread("no folder `site-packages` is found there")
     if stated.get("include-system-site-packages", "").lower() == "true" and "home" in stated:
         folders += _folders(Path(stated["home"]).parent, version)
-    return tuple(dict.fromkeys(map(str, folders)))
+    every = [one for folder in folders for one in (str(folder), *_linked(folder))]
+    return tuple(dict.fromkeys(every))
+
+
+def _linked(folder: Path) -> Iterator[str]:
+    """Yield the folders that `.pth` files and editable installs add to a folder of packages: their code is not run."""
+    for file in _below(folder):
+        if file.suffix == ".pth":
+            lines = (line.rstrip() for line in _text(file).splitlines())
+            paths = (line for line in lines if line and not line.startswith(("#", "import ", "import\t")))
+        elif file.name.startswith("__editable__") and file.name.endswith("_finder.py"):
+            paths = (os.path.dirname(path) for name, path in _mapped(_text(file)) if os.path.basename(path) == name)
+        else:
+            continue
+        yield from (str(folder / path) for path in paths if "\0" not in path and (folder / path).is_dir())
+
+
+def _mapped(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the packages of an editable install, and where they lie: what setuptools writes as `MAPPING = {...}`."""
+    found = re.search(r"^MAPPING\b[^=\n]*= (\{.*\})$", text, flags=re.MULTILINE)
+    try:
+        mapping = ast.literal_eval(found[1]) if found is not None else {}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    yield from ((name, path) for name, path in mapping.items() if isinstance(name, str) and isinstance(path, str))
+
+
+_LONGEST = 100_000
+
+
+def _text(path: Path) -> str:
+    """Return the beginning of a file; empty where it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST)
+    except OSError:
+        return ""
 
 
 def interpreter(name: str) -> Path:
