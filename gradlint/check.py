@@ -28,8 +28,9 @@ from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
-from gradlint.source.discover import Discovery, Found
+from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.files import Files, Unit
+from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
 from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
@@ -74,6 +75,9 @@ class Interpret(Protocol):
 INTERPRET: Interpret = partial(interpret, listeners=detectors)
 """The interpreter, with the detectors listening."""
 
+_PROJECT = 2_000
+"""A project of more files is not searched for those that import one."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -88,7 +92,8 @@ def check_paths(
 ) -> Outcome:
     """Check files, and Python files below directories, by the nearest configuration unless one is given."""
     names = [str(path) for path in paths]
-    files = Discovery(configs or Configs(config), force_exclude).files(names)
+    discovery = Discovery(configs or Configs(config), force_exclude)
+    files = discovery.files(names)
     checking = checker or Checker()
     report = progress or (lambda done, total: None)
 
@@ -97,7 +102,8 @@ def check_paths(
         for done, found in enumerate(files, start=1):
             checked.append(checking.check_file(found))
             report(done, len(files))
-        return Outcome(checking.gather(files, checked), checking.end())
+        context = checking.check_importers(files, discovery)
+        return Outcome(checking.gather(files, checked, context), checking.end())
 
     with no_collection():
         return with_deep_stack(run)
@@ -113,8 +119,16 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
     checking = checker or Checker()
+    path = Path(os.path.abspath(filename))
+    found = Found(filename, path, config, explicit=path.is_file())
+
+    def run() -> Outcome:
+        checked = checking.check_content(content, filename, config)
+        context = checking.check_importers([found], Discovery(Configs(config)))
+        return Outcome(checking.gather([found], [checked], context, content), checking.end())
+
     with no_collection():
-        return with_deep_stack(lambda: Outcome((checking.check_content(content, filename, config),), checking.end()))
+        return with_deep_stack(run)
 
 
 class Checker:
@@ -140,6 +154,22 @@ class Checker:
         if isinstance(content, bytes) and not found.explicit and not mentions_torch(content):
             return Checked(found.name)
         return self.check_content(content, found.name, found.config)
+
+    def check_importers(self, files: Sequence[Found], discovery: Discovery) -> list[Checked]:
+        """Check what imports the files that are named one by one, for what that shows in them."""
+        named = [found for found in files if found.explicit and found.path.suffix == SUFFIX]
+        layout = self._projects.files(named[0].config) if named else None
+        if layout is None:
+            return []
+        folders = dict.fromkeys(layout.project(str(found.path)) for found in named)
+        checked = {found.path for found in files}
+        others = {str(one.path): one for one in discovery.around(folders, _PROJECT) if one.path not in checked}
+        importers = importers_of([str(found.path) for found in named], others, layout)
+        wanted, self._wanted = self._wanted, None  # Nothing is mended there.
+        try:
+            return [self.check_file(others[path]) for path in importers]
+        finally:
+            self._wanted = wanted
 
     def check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
         """Whatever the file holds. This is the one boundary that no crash of ours passes."""
@@ -210,19 +240,28 @@ class Checker:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
         return self._projects.end()
 
-    def gather(self, files: Sequence[Found], checked: Sequence[Checked]) -> tuple[Checked, ...]:
-        """Hand each finding to the file in which it stands, if that is checked too; one that was mended is settled."""
+    def gather(
+        self,
+        files: Sequence[Found],
+        checked: Sequence[Checked],
+        context: Sequence[Checked],
+        held: bytes | str | None = None,
+    ) -> tuple[Checked, ...]:
+        """Hand each finding to the file in which it stands, if that is checked too; one that was mended is settled.
+
+        Of the `context` nothing else is of interest. `held` is what the only file holds, if it is not read from disk.
+        """
         others: dict[str, list[Finding]] = {}
-        for one in checked:
+        for one in (*checked, *context):
             for finding in one.elsewhere:
                 others.setdefault(finding.filename, []).append(finding)
-        off = frozenset[str]().union(*(one.called_off for one in checked))
+        off = frozenset[str]().union(*(one.called_off for one in (*checked, *context)))
         return tuple(
-            _without(self._with(found, one, others.get(str(found.path), ())), off) if one.mended is None else one
+            _without(self._with(found, one, others.get(str(found.path), ()), held), off) if one.mended is None else one
             for found, one in zip(files, checked, strict=True)
         )
 
-    def _with(self, found: Found, checked: Checked, others: Sequence[Finding]) -> Checked:
+    def _with(self, found: Found, checked: Checked, others: Sequence[Finding], held: bytes | str | None) -> Checked:
         """The file checked again where other files show something new in it; what they prove rests on no assumption."""
         rules = {rule.code for rule in self._rules_for(found.config, found.name)}
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
@@ -231,8 +270,8 @@ class Checker:
             known = (one for one in checked.findings if not _is_settled(one, own))
             if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
-        content = read_bytes(found.path) if new and checked.crash is None else None
-        text = decode(content) if isinstance(content, bytes) else None
+        content = (held if held is not None else read_bytes(found.path)) if new and checked.crash is None else None
+        text = decode(content) if isinstance(content, bytes) else content
         if isinstance(text, str):
             order = sorted(new, key=lambda finding: finding.sort_key)
             checked = self.check_text(text, found.name, found.config, order)

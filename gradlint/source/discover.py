@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
@@ -94,6 +95,12 @@ class Discovery:
             for file in self._below(name):
                 found.setdefault(file.path, file)
         return list(found.values())
+
+    def around(self, folders: Iterable[str], most: int) -> list[Found]:
+        """Return the files below some folders; none where there are more than `most`."""
+        files = (file for folder in folders for file in self._below(folder) if file.problem is None)
+        found = {file.path: file for file in islice(files, most + 1)}
+        return list(found.values()) if len(found) <= most else []
 
     def _below(self, name: str) -> Iterator[Found]:
         path = Path(os.path.abspath(name))

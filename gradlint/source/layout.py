@@ -66,6 +66,12 @@ class Layout:
         added = (self._inside(one, parts) for one in self._added(importer))
         return next((found for found in added if found is not None), None)
 
+    def project(self, file: str) -> str:
+        """Return the folder of the project of a file: below it stand the files that may import the file."""
+        folder = os.path.dirname(file)
+        marked, package = _climb(folder, self._is_marked), self._outermost(folder)
+        return marked or (folder if package is None else os.path.dirname(package))
+
     def below(self, package: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
         if os.path.basename(package) == INIT:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradlint import Config, check_paths
+from gradlint.check import check_content
 from tests.harness.torch_run import run_under_torch
 from tests.other_files.programs import Project, projects_under
 
@@ -40,6 +41,19 @@ def test_the_order_of_the_files_does_not_matter(project: Project, tmp_path: Path
     for shift in range(len(paths)):
         assert findings(tmp_path, paths[shift:] + paths[:shift]) == project.findings
     assert findings(tmp_path, paths[::-1]) == project.findings
+
+
+@every_project
+def test_a_file_that_is_named_alone_shows_the_same(project: Project, tmp_path: Path) -> None:
+    """What imports it is read, too."""
+    project.write(tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    for name in project.files:
+        path = tmp_path / name
+        own = [found for found in project.findings if found[0] == name]
+        assert findings(tmp_path, [path]) == own
+        piped = check_content(path.read_bytes(), str(path), Config())
+        assert [(found.span.start.row, found.code) for found in piped.findings] == [found[1:] for found in own]
 
 
 @every_project
