@@ -79,10 +79,10 @@ class _Texts:
             case ast.Subscript(value=ast.Attribute(value=value, attr="parents"), slice=ast.Constant(value=int(index))):
                 return self._above(value, index + 1, depth)
             case ast.BinOp(left=left, op=ast.Div() | ast.Add(), right=right):
-                parts = self.read(left, depth + 1), self.read(right, depth + 1)
-                if parts[0] is None or parts[1] is None:
+                begin, end = self.read(left, depth + 1), self.read(right, depth + 1)
+                if begin is None or end is None:
                     return None
-                return os.path.join(*parts) if isinstance(node.op, ast.Div) else "".join(filter(None, parts))
+                return os.path.join(begin, end) if isinstance(node.op, ast.Div) else begin + end
             case ast.Call(func=ast.Attribute(value=value, attr="joinpath"), args=args):
                 return self._joined([value, *args], depth)
             case ast.Call(func=ast.Attribute(attr="join"), args=args):

@@ -14,6 +14,48 @@ from tests.harness.marks import marks_of
 HEAD = "import torch\nfrom torch import nn\n"
 
 PROGRAMS = {
+    "annotations of jaxtyping": """
+from jaxtyping import Bool, Float, Float64, Int
+from torch import Tensor
+
+
+def weigh(x: Float[Tensor, "4 3"], w: Float[Tensor, "batch dim"]):
+    return (torch.ones(4, 3, requires_grad=True) * x).backward()  # GRD201
+
+
+def flag(indices: Int[Tensor, "batch"], mask: Bool[Tensor, "batch"], x: Float[Tensor, "batch"]):
+    x.requires_grad_()
+    indices.requires_grad_()  # GRD209
+    mask.requires_grad = True  # GRD209
+
+
+def compare(x: Float[Tensor, "batch 3"], target: Float[Tensor, "batch"]):
+    return torch.nn.functional.mse_loss(nn.Linear(3, 1)(x), target)  # GRD702
+
+
+def project(x: Float64[Tensor, "batch 3"]):
+    return nn.Linear(3, 1)(x)  # GRD703
+""",
+    "annotations of jaxtyping, met": """
+import jaxtyping as jt
+from jaxtyping import Float
+from torch import Tensor
+
+
+def total(x: Float[Tensor, ""], y: Float[Tensor, "*batch 1"], z: Float[Tensor, "..."]):
+    w = torch.ones((), requires_grad=True)
+    (w * x).backward()
+    (w * y).backward()
+    (w * z).backward()
+
+
+def compare(x: Float[Tensor, "batch n+1"], target: jt.Float32[Tensor, "batch 1"]):
+    return torch.nn.functional.mse_loss(nn.Linear(3, 1)(x), target)
+
+
+def product(a: Float[Tensor, "rows=2 n"], b: Float[Tensor, "n cols"], c: Float[Tensor, "#n _"]):
+    return a @ b, b * c
+""",
     "a part that is not frozen": """
 from torchvision import models
 

@@ -12,13 +12,14 @@ from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Suspended, Unknown, Value
 from gradlint.interpreter.escape import escape, invalidate_attributes, may_depend_on, origins, unknown_call
+from gradlint.interpreter.libraries import jaxtyping
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.classes import library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
-from gradlint.interpreter.torch.tensor import unknown_tensor
+from gradlint.interpreter.torch.tensor import size_symbol, tensor_at, unknown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param, Return
 
@@ -313,19 +314,45 @@ _KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
 _TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable"})
 
 
-def _annotated(machine: Machine, state: State, param: Param) -> Value:
+def _annotated(machine: Machine, state: State, function: Function, param: Param) -> Value:
     """Return a value as the annotation describes it; None where it says nothing that we read."""
     annotation = param.annotation
     if annotation is None:
         return None
-    if isinstance(annotation, cst.Name) and annotation.value in _KINDS:
-        return Unknown(_KINDS[annotation.value], syntax=param.node)
+    value = annotated_value(machine, state, annotation, param.node, function.code)
+    if value is not None:
+        return value
     path = _path(machine, state, annotation)
-    if path in _TENSORS:
-        return unknown_tensor(state, param.node)
     if path == "torch.nn.Module":
         return state.new(Instance(External("torch.nn.Module"), {}, {}, True, param.node))
     return new_engine(state, path, param.node) if path in ENGINES else None
+
+
+def annotated_value(
+    machine: Machine, state: State, annotation: cst.BaseExpression, node: cst.CSTNode, scope: object
+) -> Value:
+    """Return a number, a text or a tensor, as an annotation describes it; None for all else.
+
+    Names of sizes stand for the same size within a `scope`.
+    """
+    if isinstance(annotation, cst.Name) and annotation.value in _KINDS:
+        return Unknown(_KINDS[annotation.value], syntax=node)
+    if _path(machine, state, annotation) in _TENSORS:
+        return unknown_tensor(state, node)
+    if not isinstance(annotation, cst.Subscript) or len(annotation.slice) != 2:
+        return None
+    path = _path(machine, state, annotation.value)
+    of, sizes = (one.slice.value if isinstance(one.slice, cst.Index) else None for one in annotation.slice)
+    if path is None or not jaxtyping.is_annotation(path) or of is None or _path(machine, state, of) not in _TENSORS:
+        return None
+    text = sizes.evaluated_value if isinstance(sizes, cst.SimpleString) else "..."
+    shape = jaxtyping.shape_of(
+        text if isinstance(text, str) else "...",
+        lambda name: size_symbol(machine, machine.symbol("axis", scope, name, kind="int")),
+    )
+    ref = unknown_tensor(state, node)
+    state.put(ref.id, tensor_at(state, ref)._replace(dtype=jaxtyping.dtype_of(path), shape=shape))
+    return ref
 
 
 def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | None:
@@ -340,7 +367,7 @@ def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | Non
 
 def parameter(machine: Machine, state: State, function: Function, param: Param) -> Value:
     """Return a parameter that no argument is known for: what annotation and default say of it."""
-    value = _annotated(machine, state, param)
+    value = _annotated(machine, state, function, param)
     if value is not None:
         return value
     default = dict(function.defaults).get(param.name)

@@ -111,12 +111,12 @@ def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
     return None
 
 
-def annotated_names(record: Class) -> list[str]:
-    """Return the names that a class annotates, in order: fields of a dataclass or of a named tuple."""
+def annotated_names(record: Class) -> dict[str, cst.BaseExpression]:
+    """Return the names that a class annotates, in order, and how: fields of a dataclass or of a named tuple."""
     assert isinstance(record.code.node, cst.ClassDef)
     lines = [line for line in record.code.node.body.body if isinstance(line, cst.SimpleStatementLine)]
-    annotated = [small.target for line in lines for small in line.body if isinstance(small, cst.AnnAssign)]
-    return [target.value for target in annotated if isinstance(target, cst.Name)]
+    annotated = [small for line in lines for small in line.body if isinstance(small, cst.AnnAssign)]
+    return {one.target.value: one.annotation.annotation for one in annotated if isinstance(one.target, cst.Name)}
 
 
 def _members(name: str, attrs: dict[str, Value]) -> dict[str, Value]:

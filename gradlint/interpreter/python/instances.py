@@ -9,6 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python import classes
+from gradlint.interpreter.python.calls import annotated_value
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.module import fill_module, new_user_module
 from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
@@ -49,7 +50,8 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
         return
     bases = [state[base] for base in classes.linear_bases(state, cls) if isinstance(base, Ref)]
     records = [record for record in reversed(bases) if isinstance(record, Class)]
-    names = list(dict.fromkeys(name for record in records for name in classes.annotated_names(record)))
+    fields = {name: said for record in records for name, said in classes.annotated_names(record).items()}
+    names = list(fields)
     given = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
     for name in names:
         if name not in given:
@@ -59,6 +61,9 @@ def fill_fields(machine: Machine, state: State, ref: Ref, cls: Ref, args: Args, 
                 factory = made.inner.value if isinstance(made.inner, Kept) else None
                 known = factory is not None and not args.open
                 given[name] = machine.call(state, factory, Args(), node) if known else Unknown()
+            elif default is None and args.open:
+                said = annotated_value(machine, state, fields[name], node, cls)
+                given[name] = Unknown() if said is None else said
     instance = state.at(ref, Instance)
     if given:
         state.put(ref.id, instance._replace(attrs={**instance.attrs, **given}))

@@ -429,7 +429,12 @@ def _heads(annotation: cst.BaseExpression) -> Iterator[str]:
             yield ""
 
 
-_VALUES = frozenset({"int", "float", "bool", "str", "bytes", "Path", "Tensor", "FloatTensor", "LongTensor", "Variable"})
+_VALUES = frozenset(
+    {
+        *("int", "float", "bool", "str", "bytes", "Path", "Tensor", "FloatTensor", "LongTensor", "Variable"),
+        *("Float", "Int", "Bool", "Shaped", "Num", "Integer", "Inexact", "Complex"),  # Of jaxtyping.
+    }
+)
 """Annotations that say more than the use of a name does."""
 
 
