@@ -27,6 +27,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -45,7 +46,7 @@ from gradlint.interpreter.python import (  # noqa: F401 -- each registers its in
     with_statement,
 )
 from gradlint.interpreter.python.calls import parameter, with_defaults, with_options
-from gradlint.interpreter.python.classes import find_in_class, is_function_class
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.reachable import graphs_in
@@ -53,12 +54,13 @@ from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.world.fragment import TRAINING_STEP
+from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
+from gradlint.source.lower.syntax import parts
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -304,6 +306,23 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
+def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
+    """Return the methods of base classes that train, and call methods that do nothing there, and something here."""
+    own = {name for name, value in record.attrs.items() if isinstance(value, Function)} - {"__init__"}
+    found: list[Function] = []
+    for base in linear_bases(state, cls)[1:] if own else ():
+        given = state.heap.get(base.id) if isinstance(base, Ref) else None
+        methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
+        hooks = {one.code.name for one in methods if one.code.is_empty}
+        for method in methods if hooks else ():
+            code = reachable([method.code.node], parts)
+            words = {node.attr.value for node in code if isinstance(node, cst.Attribute)}
+            inherited = find_in_class(state, cls, method.code.name) is method
+            if inherited and not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING):
+                found.append(method)
+    return found
+
+
 _CLASS_METHOD = External("builtins.classmethod")
 _DECORATORS = (External("builtins.staticmethod"), _CLASS_METHOD)
 
@@ -329,6 +348,8 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         forward if isinstance(forward, Function) and forward not in methods and "__init__" in record.attrs else None
     )
     after = state.fork()
+    templates = _templates(state, cls, record)
+    methods += templates
     keeping: list[tuple[Function, frozenset[str]]] = []
     steps = [one for one in methods if one.code.node in machine.program.backpropagating]
     training = list(steps)
@@ -352,7 +373,8 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         if inherited is not None and is_module(after, made):
             methods.append(inherited)
         for method in sorted(methods, key=lambda one: not is_configuration(after, one, made)):
-            if (method.code in machine.called and method is not inherited) or machine.budget <= machine.limit:
+            again = method is inherited or method in templates
+            if (method.code in machine.called and not again) or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
             backwards, written = machine.backwards, machine.written

@@ -225,7 +225,7 @@ class Param:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Code:
-    """A function body, lowered on first use. `is_abstract`: it is left to subclasses."""
+    """A function body, lowered on first use. `is_abstract`: it is left to subclasses; `is_empty`: it does nothing."""
 
     lower: ClassVar[Callable[[Code], Block]]
     """Lowers a body: `gradlint.source.lower` sets it, since this file knows nothing of syntax."""
@@ -237,6 +237,7 @@ class Code:
     is_generator: bool = False
     is_async: bool = False
     is_abstract: bool = False
+    is_empty: bool = False
     _body: Block | None = None
 
     @property

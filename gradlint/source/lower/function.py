@@ -16,7 +16,7 @@ def lower_function(scope: Scope, node: cst.FunctionDef) -> None:
     """def: the function is made, passed through its decorators, and bound to its name."""
     decorators = [lower_expression(scope, decorator.decorator) for decorator in node.decorators]
     params, defaults = lower_parameters(scope, node.params)
-    code = Code(node.name.value, node, params, scope.renames, is_abstract=_is_abstract(node))
+    code = Code(node.name.value, node, params, scope.renames, is_abstract=_is_abstract(node), is_empty=_is_empty(node))
     code.is_async = node.asynchronous is not None
     _bind(scope, node, decorators, lambda dest: MakeFunction(node, dest, code, defaults))
 
@@ -97,6 +97,19 @@ def _is_abstract(node: cst.FunctionDef) -> bool:
         case cst.SimpleStatementLine(body=[cst.Expr(value=cst.Ellipsis())]):
             return True
     return False
+
+
+def _is_empty(node: cst.FunctionDef) -> bool:
+    """Return whether a function does nothing but `pass`."""
+    body = node.body.body
+    return len(body) <= 2 and all(
+        _is_text(one) or isinstance(one, cst.Pass) or (isinstance(one, cst.SimpleStatementLine) and _passes(one))
+        for one in body
+    )
+
+
+def _passes(line: cst.SimpleStatementLine) -> bool:
+    return all(isinstance(one, cst.Pass) for one in line.body)
 
 
 def _is_text(statement: cst.CSTNode) -> bool:
