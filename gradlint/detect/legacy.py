@@ -16,6 +16,7 @@ from gradlint.facts import fact
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import IMPLICIT_DIM
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.world.versions import is_for_some_versions
 
 _FUNCTIONAL = "torch.nn.functional."
 _SCHEDULERS = "torch.optim.lr_scheduler."
@@ -42,9 +43,9 @@ class LegacyDetector(Detector[None]):
             self._reduction(op, args, it.node)
             self._implicit_dim(state, op.rpartition(".")[2], args, it.node)
         elif it.name.startswith(_SCHEDULERS):
-            self._removed(it, "verbose", "")
+            self._removed(state, it, "verbose", "")
         elif it.name in ("torch.autograd.backward", "torch.autograd.grad"):
-            self._removed(it, "retain_variables", "retain_graph")
+            self._removed(state, it, "retain_variables", "retain_graph")
 
     def on_module_configured(self, state: State, it: ModuleConfigured) -> None:
         """Report arguments of the constructor of a module."""
@@ -70,23 +71,30 @@ class LegacyDetector(Detector[None]):
         )
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
-        """Report x.volatile = True."""
-        if it.name == "volatile" and isinstance(it.owner, Ref) and isinstance(state.heap.get(it.owner.id), Tensor):
+        """Report x.volatile = True; False is what torch does anyway."""
+        if (
+            it.name == "volatile"
+            and it.value is not False
+            and isinstance(it.owner, Ref)
+            and isinstance(state.heap.get(it.owner.id), Tensor)
+        ):
             self.report(fault.VolatileGiven(it.node, state.grad is not False))
 
     def _method(self, state: State, receiver: Ref, it: TorchCalled, args: Args) -> None:
         """Report loss.backward(retain_variables=True), scheduler.step(epoch)."""
         record = state[receiver]
         if it.name == "backward" and isinstance(record, Tensor):
-            self._removed(it, "retain_variables", "retain_graph")
+            self._removed(state, it, "retain_variables", "retain_graph")
         elif it.name == "step" and isinstance(record, Instance) and isinstance(record.cls, External):
             path, _, name = record.cls.path.rpartition(".")
             if f"{path}." == _SCHEDULERS and name in _TIMED and args.has(0, "epoch"):
                 self.report(fault.EpochGiven(it.node))
 
-    def _removed(self, it: TorchCalled, name: Literal["verbose", "retain_variables"], instead: str) -> None:
+    def _removed(
+        self, state: State, it: TorchCalled, name: Literal["verbose", "retain_variables"], instead: str
+    ) -> None:
         """Report a keyword that torch refuses today."""
-        if name in it.keywords and not self.machine.guarded:
+        if name in it.keywords and not is_for_some_versions(self.machine, state):
             self.report(fault.RemovedArgument(it.node, name, instead))
 
     def _reduction(self, op: str, args: Args, node: cst.CSTNode) -> None:

@@ -11,6 +11,7 @@ import libcst as cst
 from gradlint.detect.detector import Detector
 from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, RunEnded, TorchCalled
 from gradlint.domain.assumption import Assumption
+from gradlint.domain.event import Fault
 from gradlint.domain.fault.modules import ModuleFlag
 from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
 from gradlint.domain.graph import SUPPOSED_CALL, Node
@@ -20,6 +21,7 @@ from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
+from gradlint.interpreter.world.versions import is_for_some_versions
 from gradlint.source.lower.syntax import parts
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
@@ -31,20 +33,13 @@ class SpellingDetector(Detector[None]):
 
     def on_attribute_read(self, state: State, it: AttributeRead) -> None:
         """Report torch.nn.functional.soft_max, or an import of it."""
-        if self.machine.guarded:
-            return
-        owner = it.owner.path
-        path = f"{owner}.{it.name}"
-        if (instead := names.replacement(path)) is not None:
-            self.report(RemovedName(it.node, path, instead))
-        elif (instead := names.newer(path)) is not None:
-            self.report(DeprecatedName(it.node, path, instead))
-        elif (real := names.meant(owner, it.name)) is not None:
-            self.report(MisspeltName(it.node, owner, it.name, real, names.is_same_word(it.name, real)))
+        found = _wrong_name(it.node, it.owner.path, it.name)
+        if found is not None and not is_for_some_versions(self.machine, state):
+            self.report(found)
 
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Report loss.backwards, model.paramters, optimizer.zero_grads."""
-        if self.machine.guarded:
+        if is_for_some_versions(self.machine, state):
             return
         record = state[it.owner]
         if isinstance(record, Tensor):
@@ -96,20 +91,24 @@ class SpellingDetector(Detector[None]):
             return
         record = None if it.receiver is None else state[it.receiver]
         if record is None:
-            self._keywords(it.name, it.keywords, it.node)
+            self._keywords(state, it.name, it.keywords, it.node)
         elif isinstance(record, Tensor):
-            self._keywords(f"{names.TENSOR}.{it.name}", it.keywords, it.node, record.node)
+            self._keywords(state, f"{names.TENSOR}.{it.name}", it.keywords, it.node, record.node)
         elif isinstance(record, Instance) and not record.open and _is_known(state, record.cls):
             owner = names.OPTIMIZER if _is_optimizer(state, record.cls) else names.MODULE
-            self._keywords(f"{owner}.{it.name.removeprefix('super.')}", it.keywords, it.node)
+            self._keywords(state, f"{owner}.{it.name.removeprefix('super.')}", it.keywords, it.node)
 
-    def _keywords(self, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None) -> None:
+    def _keywords(
+        self, state: State, path: str, keywords: Collection[str], node: cst.CSTNode, made: Node | None = None
+    ) -> None:
         """Report names that a function or method does not take; `made` is the tensor, which may be of another sort."""
-        if self.machine.guarded or not isinstance(node, cst.Call):
+        if not isinstance(node, cst.Call):
             return
         for name in keywords:
             real = names.meant_keyword(path, name)
-            if real is not None and real not in keywords and (made is None or _is_from_torch(made)):
+            if real is None or real in keywords or is_for_some_versions(self.machine, state):
+                continue
+            if made is None or _is_from_torch(made):
                 self.report(MisspeltName(node, path, name, real, names.is_same_word(name, real), keyword=True))
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
@@ -227,3 +226,15 @@ def _bound(target: cst.BaseExpression) -> Iterator[str]:
             yield from _bound(element.value)
     elif isinstance(name := target.attr if isinstance(target, cst.Attribute) else target, cst.Name):
         yield name.value
+
+
+def _wrong_name(node: cst.CSTNode, owner: str, name: str) -> Fault | None:
+    """Return what is to say of a name of a module or class of torch."""
+    path = f"{owner}.{name}"
+    if (instead := names.replacement(path)) is not None:
+        return RemovedName(node, path, instead)
+    if (instead := names.newer(path)) is not None:
+        return DeprecatedName(node, path, instead)
+    if (real := names.meant(owner, name)) is not None:
+        return MisspeltName(node, owner, name, real, names.is_same_word(name, real))
+    return None

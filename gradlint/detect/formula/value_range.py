@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.detect.formula.terms import LONGEST, op_of, operand, pair, term, unwrapped
+from gradlint.detect.formula.terms import LONGEST, is_number, op_of, operand, pair, term, unwrapped
 from gradlint.domain.graph import Term
 from gradlint.facts import traits
 
@@ -65,7 +65,7 @@ _CONSTANT = traits.ZEROS | traits.ONES | traits.FILLED | {"tensor"}
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
     """Return whether a difference is bounded: x - max(x) is at most 0, and so is what bounded terms differ by."""
-    if isinstance(right, Term) and _is_peak(right):
+    if isinstance(right, Term) and (_is_peak(right) or _is_positive_part(right, left)):
         return True
     small = not isinstance(left, Term) or is_bounded(left, depth - 1)
     if not small:
@@ -130,11 +130,44 @@ def _is_operand_never_negative(one: object, depth: int, *, unknown: bool) -> boo
     return one >= 0 if isinstance(one, (int, float)) else unknown
 
 
+def _is_positive_part(found: Term, of: object) -> bool:
+    """Return whether a term is x * (x > 0) for a value x, or more than that: what remains of x is never positive."""
+    terms, scale = [found], 1.0
+    for _ in range(LONGEST):
+        product = next((one for one in terms if op_of(one) == "mul"), None)
+        if product is None:
+            break
+        terms.remove(product)
+        for one in pair(product.node):
+            if isinstance(one, Term):
+                terms.append(one)
+            else:
+                scale *= one if isinstance(one, (int, float)) else 0
+    return (
+        len(terms) == 2
+        and scale >= 1
+        and isinstance(of, Term)
+        and any(one.node is of.node and _is_test_for_positive(other, one) for one, other in (terms, reversed(terms)))
+    )
+
+
+def _is_test_for_positive(found: Term, of: Term) -> bool:
+    test = unwrapped(found)
+    left, right = pair(test.node)
+    return op_of(test) in ("gt", "ge") and isinstance(left, Term) and left.node is of.node and is_number(right, 0)
+
+
 def _is_peak(found: Term, depth: int = 8) -> bool:
     """Return whether a term is the maximum of something, or comes close to it."""
     name = op_of(found)
     if name in traits.PEAKS:
         return True
+    if name == "log":
+        total = term(found.node)
+        return total is not None and op_of(total) == "sum" and op_of(term(total.node)) == "exp"
+    if name in ("mul", "div") and depth:
+        factors = [one for one in pair(found.node) if isinstance(one, Term)]
+        return len(factors) == 1 and _is_peak(factors[0], depth - 1)  # By a temperature.
     picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
     if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
         return True

@@ -65,7 +65,7 @@ def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node:
     """loss.data.numpy()[0]: the array of a tensor without dimensions has no items either."""
     shared = obj.key[1] if obj.key is not None and obj.key[0] == "memory" else None
     record = state.heap.get(shared.id) if isinstance(shared, Ref) else None
-    return isinstance(record, Tensor) and refuses_index(machine, record, index, node, array=True)
+    return isinstance(record, Tensor) and refuses_index(machine, state, record, index, node, array=True)
 
 
 def write_item(machine: Machine, state: State, instr: SetItem) -> None:

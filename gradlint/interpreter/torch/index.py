@@ -26,7 +26,7 @@ from gradlint.shapes.index import indexed
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
-    if refuses_index(machine, record, index, node):
+    if refuses_index(machine, state, record, index, node):
         return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")

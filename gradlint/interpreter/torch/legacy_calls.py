@@ -14,6 +14,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
+from gradlint.interpreter.world.versions import is_for_some_versions
 
 
 def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
@@ -70,7 +71,9 @@ def _is_number(value: Value) -> bool:
     return known or (isinstance(value, Unknown) and value.kind in ("number", "int"))
 
 
-def refuses_index(machine: Machine, record: Tensor, index: Value, node: cst.CSTNode, *, array: bool = False) -> bool:
+def refuses_index(
+    machine: Machine, state: State, record: Tensor, index: Value, node: cst.CSTNode, *, array: bool = False
+) -> bool:
     """Refuse loss.data[0]: a tensor without dimensions, or the array of one, has no items. Says whether torch raises.
 
     Of a loss that the file does not show it is asked only for its number, in this way.
@@ -78,5 +81,6 @@ def refuses_index(machine: Machine, record: Tensor, index: Value, node: cst.CSTN
     number = record.shape == () or (record.tags >= {SCALAR, "data"} and index == 0)
     if not number or isinstance(index, bool) or not isinstance(index, int):
         return False
-    machine.emit(NumberIndexed(node, array))
+    if not is_for_some_versions(machine, state):
+        machine.emit(NumberIndexed(node, array))
     return True
