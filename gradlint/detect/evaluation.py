@@ -48,8 +48,8 @@ class Run:
 class Evaluations:
     """The runs; the loops that train; the leaves that are stepped, or were loaded.
 
-    `loops` are those of iterations, `heads` their nodes. `over_data` are loops that have come to a second iteration,
-    and that the program does not bound.
+    `training` has the loops that load parameters, too. `loops` are those of iterations, `heads` their nodes.
+    `over_data` are loops that have come to a second iteration, and that the program does not bound.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -90,7 +90,10 @@ class EvaluationModeDetector(Detector[Evaluations]):
                 state.decide(SentToTraining(part.id), fresh_number())
 
     def on_state_dict_loaded(self, state: State, it: announcement.StateDictLoaded) -> None:
-        """Note the parameters whose values come from elsewhere, such as a file."""
+        """Note parameters whose values come from elsewhere, such as a file; a loop that loads tries out weights."""
+        loop = self._loop()
+        if loop is not None:
+            self.facts.training.add(loop)
         if isinstance(it.owner, Ref) and is_module(state, it.owner):
             self.facts.loaded.update(one.id for _, one in parameters_of(state, it.owner)[0])
 
@@ -156,7 +159,7 @@ class EvaluationModeDetector(Detector[Evaluations]):
         """Report what an optimizer trains elsewhere, and what was loaded into a program that trains nothing."""
         for run in self.facts.runs:
             trained = run.loop in self.facts.over_data and run.leaves <= self.facts.stepped
-            predicts = run.loaded and not self.machine.backwards
+            predicts = run.loaded and not self.machine.backwards and "backward" not in self.machine.program.words
             if (trained or predicts) and not run.used and run.loop not in self.facts.training:
                 self.report(run.fault)
 
@@ -174,5 +177,6 @@ def _is_self(node: cst.CSTNode) -> bool:
 
 
 def _trains(state: State, module: Ref) -> bool:
-    """Return whether a module is known to behave as in training."""
-    return any(part.module.training is True and has_two_modes(part) for part in parts_switched(state, module))
+    """Return whether a module is known to behave as in training, in all its parts: else the program has chosen."""
+    modes = {part.module.training for part in parts_switched(state, module) if has_two_modes(part)}
+    return True in modes and False not in modes

@@ -21,6 +21,7 @@ from gradlint.domain.fault.inplace import LoopVariableAssigned
 from gradlint.domain.fault.modules import DropoutAlwaysOn, ModuleFlag
 from gradlint.domain.fault.tensors import FlagCompared, MethodOverwritten
 from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
+from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import reachable
@@ -129,7 +130,7 @@ class ResultDetector(Detector[set[object]]):
             return
         if it.name == "requires_grad_" and record.node.op in ("call", "input"):
             self.facts.add(it.receiver.id)
-        elif it.name in _MOVES and it.receiver.id not in self.facts:
+        elif it.name in _MOVES and it.receiver.id not in self.facts and not _may_be_network(record.node):
             self.facts.add(it.node)
 
     def on_discarded(self, state: State, it: Discarded) -> None:
@@ -159,6 +160,14 @@ class ResultDetector(Detector[set[object]]):
         changes = name not in _MOVES and not shown and (alike or record.view is not None)
         if it.node in self.facts or changes:
             self.report(ResultDiscarded(it.node, name, alike))
+
+
+def _may_be_network(made: Node) -> bool:
+    """Return whether a value is the result of a call that is not known, and a tensor only because it was moved."""
+    moves = 0
+    while made.op.rpartition(".")[2] in _MOVES and len(made.edges) == 1:
+        made, moves = made.edges[0].node, moves + 1
+    return moves > 0 and made.op == "call"
 
 
 _FLAGS = frozenset({"requires_grad", "require_grad", "requires_grads", "require_grads"})

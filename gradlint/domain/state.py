@@ -55,6 +55,16 @@ class LastingFact(PathFact):
         return 0
 
 
+class Otherwise(NamedTuple):
+    """The key of the tests, and how they came out, without which an attribute of an object is another one.
+
+    What made the object had several paths, of which one goes on.
+    """
+
+    address: int
+    name: str
+
+
 class OneSided(NamedTuple):
     """A fact that one of two joined paths had, and the tests that had come out otherwise on the `other` path."""
 
@@ -345,6 +355,25 @@ class State:
             own, record = self.heap.get(address), other.heap.get(address)
             if isinstance(own, Instance) and isinstance(record, Instance) and record.attrs.keys() - own.attrs.keys():
                 self.put(address, own._replace(attrs={**dict.fromkeys(record.attrs, Unknown()), **own.attrs}))
+
+    def note_otherwise(self, other: State) -> None:
+        """Remember which attributes are other ones on another path, and the tests that came out otherwise there."""
+        tests = tuple(
+            (key, truth)
+            for key, truth in self.facts.items()
+            if isinstance(key, Unknown) and isinstance(truth, bool) and other.facts.get(key) is (not truth)
+        )
+        for address in other.dirty if tests else ():
+            own, record = self.heap.get(address), other.heap.get(address)
+            if isinstance(own, Instance) and isinstance(record, Instance):
+                for name in own.attrs.keys() & record.attrs.keys():
+                    if own.attrs[name] != record.attrs[name]:
+                        self.decide(Otherwise(address, name), tests)
+
+    def is_otherwise(self, address: int, name: str) -> bool:
+        """Return whether an attribute is another one where tests came out as they have on this path."""
+        tests = self.facts.get(Otherwise(address, name), ())
+        return isinstance(tests, tuple) and any(self.facts.get(test) is (not truth) for test, truth in tests)
 
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""

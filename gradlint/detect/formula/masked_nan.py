@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from gradlint.detect.formula.terms import judges, op_of, operand, pair, term
+from gradlint.detect.formula.terms import is_number, judges, op_of, operand, pair, term, unwrapped
 from gradlint.domain.announcement import Operated
 from gradlint.domain.fault.numerics import MaskedSingularity
 from gradlint.domain.graph import Node, Term
@@ -164,7 +164,9 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
     if any(one.hidden for one in node.saved):
         return False  # Written through `.data` before: what would be singular may have been replaced.
     if name == "div" and isinstance(right, Term):
-        return without is None or (without.zero and vanishes_with(right.node, without.subject))
+        if without is None:
+            return not _is_kept_from_zero(right)
+        return without.zero and vanishes_with(right.node, without.subject)
     if not isinstance(left, Term):
         return False
     if without is None:
@@ -179,6 +181,15 @@ def _is_singular(node: Node, without: Excluded | None) -> bool:
     if name in traits.ROOTS:
         return without.zero or without.negative
     return name == "pow" and _is_singular_power(operand(node, "exponent"), without)
+
+
+def _is_kept_from_zero(divisor: Term) -> bool:
+    """Return whether the program has seen to it that a divisor is not zero: `x.clamp(min=eps)`, `x + eps`."""
+    node = unwrapped(divisor).node
+    if canonical(node.op) in traits.CLAMPS:
+        low = operand(node, "min")
+        return low is not None and not is_number(low, 0)
+    return canonical(node.op) == "add" and any(not isinstance(one, Term) for one in pair(node))
 
 
 def vanishes_with(node: Node, subject: Node, steps: int = 4) -> bool:

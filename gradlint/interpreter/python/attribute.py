@@ -106,7 +106,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in record.attrs:
         if obj.id in machine.differentiated:
             machine.passes((node, "ctx"))
-        return record.attrs[name]
+        return Unknown() if state.is_otherwise(obj.id, name) else record.attrs[name]
     if is_ctx(record):
         return ctx_attribute(machine, state, obj, name, node)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):

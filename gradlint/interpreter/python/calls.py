@@ -296,6 +296,7 @@ def settle(
         for dropped in states[1:]:
             machine.share_graphs(dropped)
             states[0].allow_attributes(dropped)
+            states[0].note_otherwise(dropped)
         states[0].forget_tests(before)
     if states[0] is not state:
         state.become(states[0])
