@@ -23,6 +23,12 @@ def test_networks_that_are_kept_are_not_trained(name: str) -> None:
     assert not guesses.is_network(name)
 
 
+@pytest.mark.parametrize("name", ["model_class", "net_cls", "feed_forward_generator", "data_generator"])
+def test_what_makes_networks_or_yields_data_is_none(name: str) -> None:
+    """A class is called for a network, and a generator of batches for data."""
+    assert not guesses.is_network(name)
+
+
 @pytest.mark.parametrize("name", ["refine_net", "unfolded_model", "semantic_model", "threshold_net"])
 def test_a_word_inside_a_word_says_nothing(name: str) -> None:
     """`ref`, `old`, `ema` and `old` again."""

@@ -39,6 +39,8 @@ def _manual_backward(machine: Machine, state: State, ref: Ref, args: Args, node:
         invalidate_gradients(machine, state, node)
     if loss is not None:
         tensor_backward(machine, state, loss, Args(args.positional[1:], args.keywords, args.open), node)
+    elif number is None:
+        invalidate_gradients(machine, state, node)
     return None
 
 

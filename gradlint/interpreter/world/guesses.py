@@ -25,6 +25,14 @@ _NOT_TRAINED = re.compile(
 )
 """Words in the names of networks that programs keep and do not train."""
 
+_MAKERS = frozenset({"class", "cls", "type", "factory", "builder"})
+"""The last words in the names of what makes networks, such as `model_class`."""
+
+_OF_DATA = frozenset(
+    {"data", "batch", "batches", "minibatch", "sample", "samples", "feed", "recurrent", "random", "seed", "torch"}
+)
+"""Words in the names of generators that yield data, such as `feed_forward_generator`."""
+
 _LOSS = re.compile(r"(?i)(\w*crit(eri\w*)?|\w*loss(_?(f|fn|func|function))?(_?\w)?|(bce|mse|ce|nll|l1)(_?\w)?)")
 _OPTIMIZER = re.compile(r"[a-z]*opt(im(izers?)?)?[a-z]?")
 
@@ -46,7 +54,12 @@ def words(name: str) -> tuple[str, ...]:
 @cache
 def is_network(name: str) -> bool:
     """Return whether a name is one that programs give to a network that they train."""
-    return _NETWORK.fullmatch(name) is not None and not any(_NOT_TRAINED.fullmatch(word) for word in words(name))
+    if _NETWORK.fullmatch(name) is None:
+        return False
+    parts = words(name)
+    if parts[-1] in _MAKERS or (parts[-1] == "generator" and any(word in _OF_DATA for word in parts)):
+        return False
+    return not any(_NOT_TRAINED.fullmatch(word) for word in parts)
 
 
 def is_kept(name: str) -> bool:
