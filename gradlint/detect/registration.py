@@ -13,7 +13,7 @@ from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
-from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
+from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import items_in
@@ -147,7 +147,17 @@ class RegistrationDetector(Detector[Placed]):
         trained = frozenset(leaf for leaf in _trained(state, it.module) if leaf > state.frame)
         record = state.at(it.module, Instance)
         if trained and record.syntax is not None and not record.open and not _is_filled(state, record, trained):
-            self._doubt(trained, faults.ModuleBuiltInForward(record.syntax, it.node))
+            random = any(
+                not _is_normalization(part)
+                for _, part in modules_of(state, it.module)
+                if any(isinstance(value, Ref) and value.id in trained for value in part.attrs.values())
+            )
+            self._doubt(trained, faults.ModuleBuiltInForward(record.syntax, it.node, random))
+
+
+def _is_normalization(layer: Instance) -> bool:
+    """Return whether a layer is one of torch's normalizations, whose weights begin with ones and zeros."""
+    return isinstance(layer.cls, External) and "Norm" in layer.cls.path
 
 
 _MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}

@@ -39,9 +39,10 @@ class TensorNotParameter(Fault):
 
 
 class ModuleBuiltInForward(Fault):
-    """A module with weights is made in `forward`, and called there."""
+    """A module with weights is made in `forward`, and called there; `random`: its weights are other ones each time."""
 
     called: cst.CSTNode
+    random: bool = True
 
 
 class NetworkAlias(Fault):

@@ -15,7 +15,8 @@ class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
         These weights are never trained or saved: the network computes with random weights, in evaluation too.
 
     When it may be wrong
-        If random weights are intentional. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
+        If random weights are intentional. The weights of a normalization begin with ones and zeros, which may be all
+        that is wanted: the severity is info. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
         program sets, and layers created once and stored in an attribute are not reported.
 
     Instead
@@ -76,7 +77,9 @@ model(torch.ones(1, 4))[0, 0].backward()
     def check(self, event: fault.ModuleBuiltInForward) -> Report | None:
         return Report(
             event.node,
-            "this layer is created at every call of `forward`: its weights are random and never trained",
+            "this layer is created at every call of `forward`: its weights are "
+            + ("random and never trained" if event.random else "never trained"),
+            severity=None if event.random else "info",
             hint="create it once in `__init__`, as an attribute",
             related=((event.called, "the layer is called here"),),
         )
