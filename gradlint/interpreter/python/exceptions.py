@@ -89,10 +89,7 @@ def _errors(machine: Machine, state: State, handlers: list[Handler]) -> Iterator
 _IMPORT_ERRORS = ("builtins.ImportError", "builtins.ModuleNotFoundError")
 _NAME_ERRORS = frozenset(
     f"builtins.{name}"
-    for name in (
-        *("AttributeError", "TypeError", "IndexError", "ImportError", "ModuleNotFoundError"),
-        *("Exception", "BaseException"),
-    )
+    for name in ("AttributeError", "TypeError", "ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 )
 
 

@@ -14,7 +14,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
-from gradlint.interpreter.world.versions import is_for_some_versions
+from gradlint.interpreter.world.versions import tests_version
 
 
 def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Args:
@@ -81,6 +81,6 @@ def refuses_index(
     number = record.shape == () or (record.tags >= {SCALAR, "data"} and index == 0)
     if not number or isinstance(index, bool) or not isinstance(index, int):
         return False
-    if not is_for_some_versions(machine, state):
+    if not tests_version(state):
         machine.emit(NumberIndexed(node, array))
     return True

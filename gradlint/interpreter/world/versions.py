@@ -15,7 +15,12 @@ _VERSION = "__version__"
 
 def is_for_some_versions(machine: Machine, state: State) -> bool:
     """Return whether a name that torch lacks is no mistake here: `try`, `if torch.__version__ < "1.8"`."""
-    return machine.guarded > 0 or any(isinstance(test, Unknown) and _is_of_version(test) for test in state.facts)
+    return machine.guarded > 0 or tests_version(state)
+
+
+def tests_version(state: State) -> bool:
+    """Return whether a test on this path asks for the version of a package."""
+    return any(isinstance(test, Unknown) and _is_of_version(test) for test in state.facts)
 
 
 def _is_of_version(value: object) -> bool:
