@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.modes import has_two_modes, parts_switched
+from gradlint.detect.modes import has_two_modes, is_own, parts_switched
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EvalModeMissing
 from gradlint.domain.graph import Node, fresh_number
@@ -168,15 +168,10 @@ def _switches(state: State, record: Instance) -> bool:
     """Return whether a network's `forward` sees to the mode itself, as by an argument."""
     forward = find_in_class(state, record.cls, "forward")
     start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
-    code = reachable(start, parts)
-    return any(isinstance(one, cst.Attribute) and one.attr.value == "eval" and _is_self(one.value) for one in code)
-
-
-def _is_self(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "self"
+    return any(is_own(one, "eval") for one in reachable(start, parts))
 
 
 def _trains(state: State, module: Ref) -> bool:
     """Return whether a module is known to behave as in training, in all its parts: else the program has chosen."""
-    modes = {part.module.training for part in parts_switched(state, module) if has_two_modes(part)}
+    modes = {part.module.training for part in parts_switched(state, module) if has_two_modes(state, part)}
     return True in modes and False not in modes

@@ -114,15 +114,15 @@ class SpellingDetector(Detector[None]):
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report x.require_grad = True: a new attribute.
 
-        Programs hang things of their own on tensors: only slips of this flag are reported, where it would change.
+        Programs hang things of their own on tensors: only slips of this flag are reported.
         """
         record = state.heap.get(it.owner.id) if isinstance(it.owner, Ref) else None
         if isinstance(record, Tensor) and record.parameter and it.name in _MISSPELT_FLAGS:
             if isinstance(it.value, bool):
                 self.report(ModuleFlag(it.node, it.name, "tensor"))
         elif isinstance(record, Tensor) and names.meant(names.TENSOR, it.name) == "requires_grad":
-            if it.value is not record.grad:
-                self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, assigned=True))
+            needless = it.value is record.grad
+            self.report(MisspeltName(it.node, "tensor", it.name, "requires_grad", True, True, needless=needless))
         elif isinstance(it.owner, Unknown) and isinstance(it.value, bool) and self._is_only_set(it.name):
             self.report(ModuleFlag(it.node, it.name, "tensor"))
 

@@ -129,7 +129,7 @@ def _leaves(state: State, module: Ref) -> set[int | None]:
 def _may_have_two_modes(state: State, module: Ref) -> bool:
     """Return whether a module behaves in another way in evaluation: one that is not known most likely does."""
     return any(
-        part.module.foreign or part.module.torn is not None or has_two_modes(part)
+        part.module.foreign or part.module.torn is not None or has_two_modes(state, part)
         for part in parts_switched(state, module)
     )
 

@@ -13,8 +13,9 @@ class MisspeltName(Fault):
     """A name that its owner does not have, and near which there is one that it has.
 
     `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
-    the name is written to, which makes a new attribute that nothing reads. `keyword`: it names an argument of the
-    function or method that is the owner. `certain`: both are the same word in another form.
+    the name is written to, which makes a new attribute that nothing reads; `needless`: what is meant has that value
+    already. `keyword`: it names an argument of the function or method that is the owner. `certain`: both are the same
+    word in another form.
     """
 
     owner: str
@@ -23,6 +24,7 @@ class MisspeltName(Fault):
     certain: bool = False
     assigned: bool = False
     keyword: bool = False
+    needless: bool = False
 
 
 class RemovedName(Fault):

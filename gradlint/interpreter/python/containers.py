@@ -50,7 +50,8 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
     place = place_of(index)
     if place is not None and -len(items) <= place < len(items):
         return items[place]
-    written = state.facts.get(("at", obj))
+    # A tuple is not written to; one of slices has no hash.
+    written = state.facts.get(("at", obj)) if isinstance(obj, Ref) else None
     if isinstance(written, Written) and (written.place is index or (type(index) is int and written.place == index)):
         return written.value  # The same symbol is the same place.
     if isinstance(index, int):

@@ -10,7 +10,19 @@ import libcst as cst
 from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value, Write
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    Instance,
+    Mapping,
+    NoGradient,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Write,
+)
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, joint_kind
 from gradlint.interpreter.machine import Machine, simple
@@ -18,6 +30,7 @@ from gradlint.interpreter.python.branch import refuses_truth, truth
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
+from gradlint.interpreter.torch.parameters import LISTS, module_base
 from gradlint.interpreter.torch.tensor import absent_gradient
 from gradlint.source.core import Binary, Unary
 
@@ -158,6 +171,8 @@ def _objects(
         other = state[right]
         if isinstance(other, Mapping):
             return state.new(Mapping({**record.items, **other.items}, record.open or other.open))
+    if inplace and op == "+" and isinstance(record, Instance) and module_base(state, record) in LISTS:
+        return machine.call(state, Bound(left, "extend"), Args((right,)), node)
     name = _METHODS.get(op, "")
     for receiver, argument, method in ((left, right, f"__{name}__"), (right, left, f"__r{name}__")):
         if isinstance(receiver, Ref) and isinstance(state[receiver], Instance):

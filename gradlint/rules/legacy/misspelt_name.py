@@ -13,7 +13,8 @@ class MisspeltName(EventRule[fault.MisspeltName]):
     What torch does
         Python raises an AttributeError: "'Tensor' object has no attribute 'backwards'", an ImportError
         for an import, or, for an argument, a TypeError: "unexpected keyword argument". An assignment does
-        not raise: `x.require_grad = True` creates a new attribute and silently changes nothing else.
+        not raise: `x.require_grad = True` creates a new attribute and silently changes nothing else. If the flag has
+        that value anyway, this is a warning.
 
     Why it matters
         The line may run only after an hour of training. A misspelt assignment is never noticed: a layer
@@ -75,7 +76,7 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
             event.node,
             message,
             hint=f"did you mean `{event.meant}`?",
-            effect="silent" if event.assigned else None,
+            effect=("fragile" if event.needless else "silent") if event.assigned else None,
             repair=_repair(event),
         )
 
