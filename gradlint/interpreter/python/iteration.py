@@ -5,9 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import Assigned
-from gradlint.domain.graph import SUPPOSED_CALL, Node
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.graph import DATA, SUPPOSED_CALL, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import may_depend_on
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
@@ -15,7 +17,9 @@ from gradlint.interpreter.python.classes import items_in_order
 from gradlint.interpreter.torch.data_loader import batches
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor
+from gradlint.interpreter.world import guesses
 from gradlint.source.core import Unpack
+from gradlint.source.lower.syntax import parts as syntax_parts
 
 PART = "part of"
 """The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
@@ -25,6 +29,29 @@ def is_used_up(state: State, value: Value) -> bool:
     """Return whether a value is an iterator that has given all it had."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return isinstance(record, Sequence) and not record.items and not record.open and record.most == 0
+
+
+def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> Node | None:
+    """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
+    if source is None or not machine.assumes or not machine.program.may_backpropagate:
+        return None
+    named = [one.value for one in reachable((source,), syntax_parts) if isinstance(one, cst.Name)]
+    if not guesses.is_data(*named):
+        return None
+    machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))
+    return Node(DATA, node, tracked=False)
+
+
+def supposed_data(machine: Machine, value: Value, node: cst.CSTNode) -> Value:
+    """Return a loader for what is not known and came under the name of one: `bar = tqdm(loader)`, `iter(loader)`."""
+    came = value
+    while isinstance(came, Unknown) and came.key is not None and came.key[0] in ("iter", "enter"):
+        came = came.key[1] if isinstance(came.key[1], Unknown) else None
+    bare = isinstance(came, Unknown) and came.origin is None and came.kind is None
+    if bare and isinstance(came, Unknown) and isinstance(came.syntax, cst.Param | cst.Name | cst.Attribute):
+        origin = data_of(machine, came.syntax, node)
+        return Unknown(None, origin, None, node) if origin is not None else value
+    return value
 
 
 def items_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Sequence:

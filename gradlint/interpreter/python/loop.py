@@ -13,24 +13,20 @@ from collections.abc import Sequence as Paths
 import libcst as cst
 
 from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
-from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import PathFact, State, fresh_address, rebound
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
-from gradlint.interpreter.python.iteration import PART, items_of
+from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
 from gradlint.interpreter.torch.parameters import NAME
 from gradlint.interpreter.torch.tensor import SUMMARY
-from gradlint.interpreter.world import guesses
 from gradlint.source.core import Block, Const, For, While
-from gradlint.source.lower.syntax import parts
 
 ITERATIONS = 2
 EXACT = 8
@@ -72,6 +68,10 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     iterable = machine.read(state, instr.iterable)
     if isinstance(iterable, Ref) and suspended_at(state, iterable) is not None:
         return _consume(machine, state, instr, iterable)
+    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node)
+    if origin is None:
+        iterable = supposed_data(machine, iterable, instr.node)
+        origin = origin_of_data(iterable)
     items = items_of(machine, state, iterable, instr.node)
     if items.kind == "generator" and any(one.live for one in origins(state, items.items)):
         # Its items are made between the iterations, after whatever the body has done by then.
@@ -80,7 +80,6 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     items_taken: list[Value] = list(items.items) if exact else _two(machine, state, items)
     if isinstance(iterable, Unknown) and iterable.origin is not None:
         items_taken[0] = Unknown(None, iterable.origin, (PART, iterable))
-    origin = data_of(machine, getattr(instr.node, "iter", None), instr.node) or origin_of_data(iterable)
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
@@ -220,17 +219,6 @@ def _limit(state: State, items: Sequence) -> int:
     if isinstance(first, Ref) and isinstance(state[first], (Tensor, Instance)):
         return MANY
     return EXACT
-
-
-def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> Node | None:
-    """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
-    if source is None or not machine.assumes or not machine.program.may_backpropagate:
-        return None
-    named = [one.value for one in reachable((source,), parts) if isinstance(one, cst.Name)]
-    if not guesses.is_data(*named):
-        return None
-    machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))
-    return Node(DATA, node, tracked=False)
 
 
 def as_data(value: Value, origin: Node) -> Value:

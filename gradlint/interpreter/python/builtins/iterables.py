@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.domain.announcement import Zipped
+from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, unknown_call
@@ -15,7 +16,7 @@ from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import nth
 from gradlint.interpreter.python.generators import first_item, lazy_items
-from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.iteration import items_of, supposed_data
 from gradlint.interpreter.python.operators import operate
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
@@ -59,13 +60,14 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     generator = suspended_at(state, iterable)
     if generator is not None and generator.start is None:
         return state.new(replace(generator, start=start))
+    iterable = supposed_data(machine, iterable, node)
     items = lazy_items(machine, state, iterable, node)
     if not items.open:
         first = start if isinstance(start, int) else 0
         return state.new(Sequence(tuple((first + i, item) for i, item in enumerate(items.items)), "iterator"))
     known = list(items.items[:2]) or [Unknown()]
     if len(known) < 2:
-        known.append(known[0] if not isinstance(known[0], Unknown) else Unknown())
+        known.append(known[0] if not isinstance(known[0], Unknown) else Unknown(None, origin_of_data(iterable)))
     second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else Unknown("int")
     pairs = ((start, known[0]), (second, known[1]))
     return state.new(Sequence(pairs, "iterator", True))
@@ -140,7 +142,7 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
             return args.get(1, "default") if args.has(1, "default") else Unknown()
         state.put(value.id, record._replace(items=record.items[1:] or (record.items if record.open else ())))
         return record.items[0]
-    return Unknown()
+    return Unknown(None, origin_of_data(supposed_data(machine, value, node)), None, node)
 
 
 def _sum(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
