@@ -154,6 +154,7 @@ class LoopOrderDetector(Detector[Steps]):
             guesses.only_looks(name)
             or _is_of_network(state, it, name)
             or self._is_method_of_holder(state, it, name)
+            or self._makes_scheduler(state, it.node)
             or (reached.isdisjoint(held) and gives_loss(self.machine, state, it.node))
         )
         records = (state.heap.get(address) for address in reached)
@@ -171,6 +172,11 @@ class LoopOrderDetector(Detector[Steps]):
         for optimizer in given:
             if order_of(state, optimizer) is not None:
                 use.enter(state, optimizer, None)
+
+    def _makes_scheduler(self, state: State, node: cst.CSTNode) -> bool:
+        """Return whether the file uses what an unknown call gives as a learning rate scheduler."""
+        made = self.machine.program.fragment_at(state).made.get(node)
+        return made is not None and made.role == "a learning rate scheduler"
 
     def _is_method_of_holder(self, state: State, it: announcement.Escaped, name: str) -> bool:
         """Return whether optimizers reach an unknown method by its object alone, and its name speaks of no training."""

@@ -153,8 +153,12 @@ def is_input(parameter: str) -> bool:
 
 
 def only_looks(function: str) -> bool:
-    """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps."""
-    return any(word in _LOOKING for word in words(function))
+    """Return whether a name is that of a function that neither clears the gradients of what it gets nor steps.
+
+    What makes a scheduler is one, too; a scheduled optimizer is not.
+    """
+    makes_scheduler = is_scheduler(function) and not is_optimizer(function)
+    return makes_scheduler or any(word in _LOOKING for word in words(function))
 
 
 _TRAINING = _BACKPROPAGATING | {
