@@ -33,8 +33,8 @@ def has_two_modes(state: State, part: Instance) -> bool:
 
 def is_own(node: cst.CSTNode | None, name: str) -> bool:
     """Return whether a node is an attribute of `self`, such as `self.training`."""
-    of_self = isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self"
-    return of_self and node.attr.value == name
+    owner = node.value if isinstance(node, cst.Attribute) and node.attr.value == name else None
+    return isinstance(owner, cst.Name) and owner.value == "self"
 
 
 def _dropouts_of(state: State, part: Instance) -> Iterator[cst.BaseExpression | None]:

@@ -315,7 +315,8 @@ def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
         methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
         hooks = {one.code.name for one in methods if one.code.is_empty}
         for method in methods if hooks else ():
-            code = reachable([method.code.node], parts)
+            start: list[cst.CSTNode] = [method.code.node]
+            code = reachable(start, parts)
             words = {node.attr.value for node in code if isinstance(node, cst.Attribute)}
             inherited = find_in_class(state, cls, method.code.name) is method
             if inherited and not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING):
