@@ -149,8 +149,8 @@ def test_a_caller_in_another_file_proves_a_finding(tmp_path: Path) -> None:
     """The file alone assumes what `model` is; the other gives it one."""
     engine, train = tmp_path / "engine.py", tmp_path / "train.py"
     engine.write_text(GUESSED, encoding="utf-8")
-    train.write_text(TRAIN, encoding="utf-8")
     [alone] = check_paths([engine]).findings
+    train.write_text(TRAIN, encoding="utf-8")
     assert (alone.severity, len(alone.assumptions)) == ("warning", 3)
     [proven] = check_paths([engine, train]).findings
     assert (proven.filename, proven.span) == (alone.filename, alone.span)
