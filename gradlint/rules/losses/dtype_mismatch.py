@@ -3,6 +3,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import losses as fault
+from gradlint.domain.finding import Severity
 from gradlint.rules.authoring.arguments import keyword_of
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
@@ -64,6 +65,11 @@ x = torch.from_numpy(np.random.rand(8, 3))
 single = nn.Linear(3, 1)(x.float())
 double = nn.Linear(3, 1).double()(x)
 """
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: of two options one may decide both dtypes."""
+        return "warning"
 
     def check(self, event: fault.TypeClash) -> Report | None:
         where = "its backward raises" if event.late else "torch raises here"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import modules as fault
+from gradlint.domain.finding import Severity
 from gradlint.rules.authoring.phrases import source
 from gradlint.rules.base import Change, EventRule, Repair, Report
 
@@ -65,6 +66,11 @@ before = target_net.weight.clone()
 optimizer.step()
 """
     good_shows = "torch.equal(target_net.weight, before)"
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: some lists share a network on purpose."""
+        return "warning"
 
     def check(self, event: fault.NetworkAlias | fault.NetworkRepeated) -> Report | None:
         """Report a second name for a network that the program then copies to or from itself."""
