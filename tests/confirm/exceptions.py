@@ -32,6 +32,8 @@ BAD: dict[str, tuple[Verdict, str]] = {
         "unconfirmed",
         "the program never switches to evaluation, where the dropout would show",
     ),
+    "GRD622-bad-the-result-in-a-tuple:8": ("unconfirmed", "what is kept in a tuple is not measured"),
+    "GRD630-bad-another-name:14": ("unconfirmed", "the repro raises in a line that is not known to be the finding's"),
     "GRD803-bad-under-no-grad:7": ("unconfirmed", "nothing is recorded under `no_grad`, with `volatile` or without"),
     "GRD802-bad-1:6": ("unconfirmed", _SPELLING),
     "GRD802-bad-requires-grad:4": ("unconfirmed", _SPELLING),

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.escape import escape
+from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.containers import get_item, set_item
@@ -15,7 +15,7 @@ from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
 from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.module import index_module, replace_module
-from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.torch.tensor import known_tensor, unknown_tensor
 from gradlint.source.core import Item, SetItem
 
 
@@ -79,6 +79,9 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
             # Others may read it there; the same name gives it back.
             escape(machine, state, (value,), instr.node)
             state.decide(("at", obj, index), value)
+        if obj.origin is not None and not isinstance(index, str) and any(one.live for one in origins(state, (value,))):
+            # Data that a tensor with a graph is written into may have it, too.
+            state.decide(("tensor", obj), unknown_tensor(state, obj.syntax or instr.node))
     if tensor is not None:
         write_tensor(machine, state, tensor, index, value, instr.node)
     elif isinstance(obj, Ref):

@@ -27,7 +27,7 @@ class CtxAttributeMissing(EventRule[Refused]):
     code = "GRD630"
     name = "ctx-attribute-missing"
     effect = "raises"
-    raises = "object has no attribute"
+    raises = "has no attribute 'factor'"
     bad = """\
 import torch
 
