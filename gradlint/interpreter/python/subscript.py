@@ -81,7 +81,9 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
             state.decide(("at", obj, index), value)
         if obj.origin is not None and not isinstance(index, str) and any(one.live for one in origins(state, (value,))):
             # Data that a tensor with a graph is written into may have it, too.
-            state.decide(("tensor", obj), unknown_tensor(state, obj.syntax or instr.node))
+            written = unknown_tensor(state, obj.syntax or instr.node)
+            for name in [name for name, value in state.locals.items() if value is obj]:
+                state.set(name, written)
     if tensor is not None:
         write_tensor(machine, state, tensor, index, value, instr.node)
     elif isinstance(obj, Ref):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
+from gradlint.domain.finding import Severity
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.arguments import argument_of, holds
@@ -57,6 +58,11 @@ x = torch.tensor([0.0, 1.0, 4.0], requires_grad=True)
 torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
 """
     good_shows = "x.grad.isfinite().all()"
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: often the masked values are detached, or cannot be excluded."""
+        return "warning"
 
     def check(self, event: fault.MaskedSingularity) -> Report | None:
         takes = _TAKES.get(canonical(event.op), "the argument")
