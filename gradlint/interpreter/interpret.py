@@ -27,7 +27,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -60,7 +59,6 @@ from gradlint.interpreter.world.placeholders import suppose_attributes, supposed
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
-from gradlint.source.lower.syntax import parts
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -306,20 +304,18 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
-def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
+def _templates(machine: Machine, state: State, cls: Ref, record: Class) -> list[Function]:
     """Return the methods of base classes that train, and call methods that do nothing there, and something here."""
     own = {name for name, value in record.attrs.items() if isinstance(value, Function)} - {"__init__"}
     found: list[Function] = []
     for base in linear_bases(state, cls)[1:] if own else ():
         given = state.heap.get(base.id) if isinstance(base, Ref) else None
         methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
-        hooks = {one.code.name for one in methods if one.code.is_empty}
+        hooks = {one.code.name for one in methods if one.code.is_empty and one.code.name in own}
         for method in methods if hooks else ():
-            start: list[cst.CSTNode] = [method.code.node]
-            code = reachable(start, parts)
-            words = {node.attr.value for node in code if isinstance(node, cst.Attribute)}
-            inherited = find_in_class(state, cls, method.code.name) is method
-            if inherited and not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING):
+            words = machine.program.attributes_in(method.code.node)
+            trains = not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING)
+            if trains and find_in_class(state, cls, method.code.name) is method:
                 found.append(method)
     return found
 
@@ -349,7 +345,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         forward if isinstance(forward, Function) and forward not in methods and "__init__" in record.attrs else None
     )
     after = state.fork()
-    templates = _templates(state, cls, record)
+    templates = _templates(machine, state, cls, record)
     methods += templates
     keeping: list[tuple[Function, frozenset[str]]] = []
     steps = [one for one in methods if one.code.node in machine.program.backpropagating]
