@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import libcst as cst
 
@@ -27,6 +28,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -59,6 +61,7 @@ from gradlint.interpreter.world.placeholders import suppose_attributes, supposed
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
+from gradlint.source.lower.syntax import parts
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -304,20 +307,26 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
-def _templates(machine: Machine, state: State, cls: Ref, record: Class) -> list[Function]:
-    """Return the methods of base classes that train, and call methods that do nothing there, and something here."""
+def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
+    """Return the methods of base classes that train, and call methods that do nothing there."""
     own = {name for name, value in record.attrs.items() if isinstance(value, Function)} - {"__init__"}
     found: list[Function] = []
     for base in linear_bases(state, cls)[1:] if own else ():
         given = state.heap.get(base.id) if isinstance(base, Ref) else None
         methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
-        hooks = {one.code.name for one in methods if one.code.is_empty and one.code.name in own}
+        hooks = {one.code.name for one in methods if one.code.is_empty}
         for method in methods if hooks else ():
-            words = machine.program.attributes_in(method.code.node)
+            words = _attributes_in(method.code.node)
             trains = not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING)
             if trains and find_in_class(state, cls, method.code.name) is method:
                 found.append(method)
     return found
+
+
+@lru_cache(maxsize=1024)
+def _attributes_in(node: cst.CSTNode) -> frozenset[str]:
+    """Return the names of all attributes in a piece of code."""
+    return frozenset(part.attr.value for part in reachable([node], parts) if isinstance(part, cst.Attribute))
 
 
 _CLASS_METHOD = External("builtins.classmethod")
@@ -345,7 +354,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         forward if isinstance(forward, Function) and forward not in methods and "__init__" in record.attrs else None
     )
     after = state.fork()
-    templates = _templates(machine, state, cls, record)
+    templates = _templates(state, cls, record)
     methods += templates
     keeping: list[tuple[Function, frozenset[str]]] = []
     steps = [one for one in methods if one.code.node in machine.program.backpropagating]

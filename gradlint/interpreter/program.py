@@ -14,12 +14,10 @@ import libcst as cst
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragment, backpropagating
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment
 from gradlint.source.files import Files, Unit
-from gradlint.source.lower.syntax import parts
 
 UNITS = 48
 """How many other files one file may look into."""
@@ -147,7 +145,6 @@ class Program:
         self._units = 0
         self.functions: list[Function] = []
         self.classes: list[Ref] = []
-        self._attributes: dict[cst.CSTNode, frozenset[str]] = {}
 
     # Names.
 
@@ -190,13 +187,6 @@ class Program:
         own = None if self.loading is None else self.loading.other_files.unit(self.home)
         speaks = self.may_backpropagate and (own is None or _TRAINING.search(own.text) is not None)
         return backpropagating(self.nowhere) if speaks else set()
-
-    def attributes_in(self, node: cst.CSTNode) -> frozenset[str]:
-        """Return the names of all attributes in a piece of code; read once."""
-        if node not in self._attributes:
-            found = (part.attr.value for part in reachable([node], parts) if isinstance(part, cst.Attribute))
-            self._attributes[node] = frozenset(found)
-        return self._attributes[node]
 
     # Other files.
 

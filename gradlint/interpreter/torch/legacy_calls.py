@@ -76,9 +76,11 @@ def refuses_index(
 ) -> bool:
     """Refuse loss.data[0]: a tensor without dimensions, or the array of one, has no items. Says whether torch raises.
 
-    Of a loss that the file does not show it is asked only for its number, in this way.
+    Of a loss that the file does not show it is asked only for its number, in this way, and not where the file makes a
+    loss function that does not reduce.
     """
-    number = record.shape == () or (record.tags >= {SCALAR, "data"} and index == 0)
+    supposed = record.tags >= {SCALAR, "data"} and index == 0
+    number = record.shape == () or (supposed and not machine.program.fragment_at(state).keeps_rows)
     if not number or isinstance(index, bool) or not isinstance(index, int):
         return False
     if not tests_version(state):

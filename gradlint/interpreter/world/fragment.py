@@ -311,6 +311,19 @@ class Fragment(Supposed):
         """The calls and attributes from which the file computes what it backpropagates."""
         return self._found.for_losses
 
+    @cached_property
+    def keeps_rows(self) -> bool:
+        """Whether the file makes a loss function that does not reduce, which may be one that it does not show."""
+        made = (arg for calls in self._found.results.values() for call in calls for arg in call.args)
+        return any(arg.keyword is not None and _is_unreduced(arg.keyword.value, arg.value) for arg in made)
+
+
+def _is_unreduced(keyword: str, value: cst.BaseExpression) -> bool:
+    """Return whether an argument makes a loss function that does not reduce."""
+    if keyword == "reduce":
+        return isinstance(value, cst.Name) and value.value == "False"
+    return keyword == "reduction" and isinstance(value, cst.SimpleString) and value.raw_value == "none"
+
 
 def _makers(names: Names) -> Iterator[str]:
     """Yield the names that are called for what the file then uses as a network: `model = MyModel().cuda()`."""

@@ -60,8 +60,8 @@ for x in torch.randn(10, 8, 4):
     def check(self, event: GraphRetained) -> Report | None:
         return Report(
             event.node,
-            "this backward retains its graph, and no other backward runs through it: its memory is freed an "
-            "iteration later",
+            "this backward retains its graph, and no other backward runs through it: its memory is held for as long "
+            "as the loss",
             hint="remove `retain_graph=True`",
             repair=_dropped(event.node),
         )
