@@ -26,7 +26,7 @@ from gradlint.domain.value import (
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
-from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
+from gradlint.interpreter.libraries.model_zoos import NETWORKS, is_part, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
 from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Exit, Machine, splitting
@@ -50,6 +50,7 @@ from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.fragment import UNSEEN
 from gradlint.interpreter.world.placeholders import (
     call_supposed,
+    leaves_of,
     made_by_use,
     make_unseen,
     suppose_graph,
@@ -287,6 +288,11 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     if machine.assumes and machine.program.may_backpropagate and guesses.is_loss(called_name(node)):
         machine.assume(Assumption("name", called_name(node), "a loss function", node))
         loss = supposed_loss(state, machine.program.fragment_at(state).torn, node)
+        owner = key[1] if key is not None and key[0] == "attr" and isinstance(key[1], Ref) else None
+        if owner is not None and all(one.op == DATA for one in origins(state, args.values())):
+            # As `model.get_loss(batch)`. An optimizer of the whole has not seen the leaf of a part.
+            whole = () if is_part(state, owner) else leaves_of(state, owner)
+            args = args._replace(positional=(*whole, *args.positional))
         return call_supposed(state, loss, state.at(loss, Instance), args, node)
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         if key[2] in RAISING or key[2] in WARNING:

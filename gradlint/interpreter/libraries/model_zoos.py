@@ -66,6 +66,12 @@ def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | N
     return part
 
 
+def is_part(state: State, ref: Ref) -> bool:
+    """Return whether a network has been found as a part of another one."""
+    networks = (one for one in state.heap.values() if isinstance(one, Instance) and one.module.foreign)
+    return any(ref in one.attrs.values() for one in networks)
+
+
 def call_foreign(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Unknown:
     """Call a network, or a chain of layers that are not all known: it computes from its parameters and arguments."""
     found = origins(state, (ref, *args.values()))
