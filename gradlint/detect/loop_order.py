@@ -80,15 +80,16 @@ class Steps:
     """What is known of a run, by the addresses of optimizers and of leaves that the program updates by hand.
 
     `stepping` are all of these, `by_hand` how many of those leaves a place has updated. `cleared_in`: in how many
-    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled
-    them later. `busy`: of which some step may have found gradients, in which iteration at the latest. `clips`: the
-    iteration in which a call clips gradients at the latest, `vain`: the first in which it finds none. `loops`: the
-    run of a loop that an iteration belongs to. `clearing`: where gradients were cleared last, by optimizer.
-    `wasted`: a backward whose gradients are cleared unused, and where, by optimizer. `empty`: a step that found no
-    gradients after a zero_grad, and its iteration, by optimizer. `stepped`: the optimizers that step anywhere, or
-    may, and `steps` where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork where
-    a remainder is tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in which
-    a network was called, and a backward run.
+    loops, at the most, gradients were cleared. `late`: steps that found no gradient, with the backward that filled them
+    later. `busy`: of which something unknown may have used gradients, in which iteration at the latest. `full`: the
+    iterations in which a step of an optimizer may have found gradients, by both. `clips`: the iteration in which a call
+    clips gradients at the latest, `vain`: the first in which it finds none. `loops`: the run of a loop that an
+    iteration belongs to. `clearing`: where gradients were cleared last, by optimizer. `wasted`: a backward whose
+    gradients are cleared unused, and where, by optimizer. `empty`: the first iteration in which a step of an optimizer
+    found no gradients after a zero_grad, by both. `stepped`: the optimizers that step anywhere, or may, and `steps`
+    where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork where a remainder is
+    tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in which a network was
+    called, and a backward run.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -96,12 +97,14 @@ class Steps:
     cleared_in: dict[int, int] = field(default_factory=dict)
     late: dict[cst.CSTNode, tuple[int, cst.CSTNode, int]] = field(default_factory=dict)
     busy: dict[int, int] = field(default_factory=dict)
+    full: dict[tuple[int, cst.CSTNode], set[int]] = field(default_factory=dict)
     clips: dict[cst.CSTNode, int] = field(default_factory=dict)
     vain: dict[cst.CSTNode, int] = field(default_factory=dict)
     loops: dict[int, int] = field(default_factory=dict)
+    bodies: dict[int, cst.CSTNode] = field(default_factory=dict)
     clearing: dict[int, cst.CSTNode] = field(default_factory=dict)
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
-    empty: dict[int, tuple[cst.CSTNode, int]] = field(default_factory=dict)
+    empty: dict[tuple[int, cst.CSTNode], int] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
     steps: set[cst.CSTNode] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
@@ -310,9 +313,9 @@ class LoopOrderDetector(Detector[Steps]):
         params = use.params_of(state, optimizer)
         nothing = all(use.is_empty(state, param) for param in params)
         if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
-            self._busy((optimizer,))
+            self.facts.full.setdefault((optimizer, node), set()).add(self._iteration())
         elif order.wiped is None and self._cleared_since_backward(state, optimizer):
-            self.facts.empty.setdefault(optimizer, (node, self._iteration()))
+            self.facts.empty.setdefault((optimizer, node), self._iteration())
         self.facts.stepped.add(optimizer)
         self.facts.ran.add(optimizer)
         self.facts.steps.add(node)
@@ -451,13 +454,25 @@ class LoopOrderDetector(Detector[Steps]):
     def on_iteration_began(self, state: State, it: announcement.IterationBegan) -> None:
         """Note which loop it belongs to."""
         self.facts.loops[it.since] = it.loop
+        self.facts.bodies[it.since] = it.node
 
     def _iteration(self) -> int:
         return self.machine.iterations[-1] if self.machine.iterations else 0
 
     def _is_busy(self, optimizer: int, iteration: int) -> bool:
         """Return whether a step in an iteration, or later, may have found gradients: those before it are not known."""
-        return self.facts.busy.get(optimizer, -1) >= iteration
+        return self.facts.busy.get(optimizer, -1) >= iteration or any(
+            max(iterations) >= iteration for (one, _), iterations in self.facts.full.items() if one == optimizer
+        )
+
+    def _finds_nothing(self, optimizer: int, step: cst.CSTNode, iteration: int) -> bool:
+        """Return whether a step never finds gradients; one on another way through the same loop may find some."""
+        if self.facts.busy.get(optimizer, -1) >= iteration or (optimizer, step) in self.facts.full:
+            return False
+        others = [one for (held, _), one in self.facts.full.items() if held == optimizer and max(one) >= iteration]
+        loop = self.facts.bodies.get(iteration)
+        beside = loop is not None and any(self.facts.bodies.get(one) is loop for found in others for one in found)
+        return beside or not others
 
     # Schedulers, clipping.
 
@@ -534,8 +549,8 @@ class LoopOrderDetector(Detector[Steps]):
     def _judge_empty(self, until: float) -> None:
         """Report steps that find no gradients in iterations up to one, nor later."""
         late = {optimizer for optimizer, *_ in self.facts.late.values()}
-        for optimizer, (step, iteration) in self.facts.empty.items():
-            if optimizer not in late and iteration <= until and not self._is_busy(optimizer, iteration):
+        for (optimizer, step), iteration in self.facts.empty.items():
+            if optimizer not in late and iteration <= until and self._finds_nothing(optimizer, step, iteration):
                 self.report(fault.BackwardMissing(step))
 
     @cached_property

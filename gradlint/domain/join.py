@@ -16,7 +16,15 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
-from gradlint.domain.likeness import is_cut, is_data, kind_of, origin_of_data, place_of_write, syntax_of
+from gradlint.domain.likeness import (
+    is_cut,
+    is_data,
+    is_same_class,
+    kind_of,
+    origin_of_data,
+    place_of_write,
+    syntax_of,
+)
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, SOME, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
 from gradlint.domain.value import (
@@ -360,7 +368,7 @@ class Join:
                 items = self._attrs(ours.items, theirs.items)
                 return Mapping(items, ours.open or theirs.open, ours.rest, ours.factory)
             case Instance() if isinstance(theirs, Instance):
-                if ours.cls != theirs.cls or not _behave_alike(ours.module, theirs.module):
+                if not is_same_class(ours.cls, theirs.cls) or not _behave_alike(ours.module, theirs.module):
                     raise _DisagreementError
                 attrs = self._attrs(ours.attrs, theirs.attrs)
                 inner = self._inner(ours.inner, theirs.inner)

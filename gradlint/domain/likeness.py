@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import DATA, Node
-from gradlint.domain.value import Tensor, Unknown, Value, Write
+from gradlint.domain.value import External, Tensor, Unknown, Value, Write
 
 
 def place_of_write(write: object) -> object:
@@ -26,6 +26,19 @@ def origin_of_data(value: Value) -> Node | None:
     """Return the origin of what is not known, but is data: what is read, and has no graph; None of anything else."""
     origin = value.origin if isinstance(value, Unknown) else None
     return origin if origin is not None and origin.op == DATA else None
+
+
+def is_optimizer_path(path: str) -> bool:
+    """Return whether a library class is an optimizer."""
+    return path.startswith("torch.optim.") and "lr_scheduler" not in path and "swa_utils" not in path
+
+
+def is_same_class(ours: Value, theirs: Value) -> bool:
+    """Return whether objects of two classes may stand for each other: optimizers may, but for the closure of LBFGS."""
+    if ours == theirs:
+        return True
+    paths = [one.path for one in (ours, theirs) if isinstance(one, External)]
+    return len(paths) == 2 and all(is_optimizer_path(one) and not one.endswith(".LBFGS") for one in paths)
 
 
 def is_data(tensor: Tensor) -> bool:

@@ -10,11 +10,11 @@ import libcst as cst
 from gradlint.domain import value as values
 from gradlint.domain.event import Reveal
 from gradlint.domain.graph import Node
+from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.optim import is_optimizer_path
 from gradlint.interpreter.torch.parameters import members_of, module_base, optimizer_state, parameters_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
@@ -12,7 +13,7 @@ from gradlint.interpreter.python import classes
 from gradlint.interpreter.python.calls import annotated_value
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.module import fill_module, new_user_module
-from gradlint.interpreter.torch.optim import fill_optimizer, is_optimizer_path
+from gradlint.interpreter.torch.optim import fill_optimizer
 
 FIELD = External("dataclasses.field")
 

@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Clipped, DefaultTypeSet, TorchCalled
 from gradlint.domain.graph import fresh_number
+from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import (
     Args,
@@ -40,7 +41,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.module_parts import functional_call
-from gradlint.interpreter.torch.optim import is_optimizer_path, new_optimizer
+from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at

@@ -10,6 +10,7 @@ from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import AttributeSet, ModuleConfigured, NameMissing, TorchCalled
 from gradlint.domain.graph import Node
+from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
@@ -43,7 +44,7 @@ from gradlint.interpreter.torch.module_methods import METHODS, set_attribute
 from gradlint.interpreter.torch.module_parts import fill_container
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
 from gradlint.interpreter.torch.operation import Input
-from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer, is_optimizer_path
+from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer
 from gradlint.interpreter.torch.parameters import (
     DICTS,
     LISTS,

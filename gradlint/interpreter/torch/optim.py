@@ -40,11 +40,6 @@ from gradlint.interpreter.torch.tensor import (
 )
 
 
-def is_optimizer_path(path: str) -> bool:
-    """Return whether a library class is an optimizer."""
-    return path.startswith("torch.optim.") and "lr_scheduler" not in path and "swa_utils" not in path
-
-
 def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
     """torch.optim.X(params, ...)"""
     ref = state.new(Instance(External(path), {}, {}, False, node))

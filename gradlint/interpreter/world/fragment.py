@@ -64,6 +64,7 @@ class Names:
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
         self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
+        self._networks: list[cst.CSTNode] = []
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
         while stack:
             node, top = stack.pop()
@@ -111,6 +112,8 @@ class Names:
             case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For() | cst.CompFor():
                 self.bind(node.target, top)
             case cst.FunctionDef() | cst.ClassDef() | cst.AsName() | cst.Param():
+                if isinstance(node, cst.ClassDef) and any(map(_is_forward, node.body.body)):
+                    self._networks.append(node)
                 self.bind(node.name, top and not isinstance(node, cst.Param))
             case cst.ImportAlias():
                 (self.bound if top else self.inner).add(root_of(node.name))
@@ -136,12 +139,13 @@ class Names:
 
     @cached_property
     def for_losses(self) -> AbstractSet[cst.CSTNode]:
-        """The calls and attributes that the file assigns, and computes from them what it backpropagates."""
+        """The calls and attributes from which the file computes what it backpropagates, or networks give."""
         wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes or guesses.is_loss(name)}
         calls: set[cst.CSTNode] = set()
         waiting = self._given
-        while hit := [value for places, value in waiting if not wanted.isdisjoint(places)]:
-            waiting = [(places, value) for places, value in waiting if wanted.isdisjoint(places)]
+        given = [one.value for one in reachable(self._networks, parts) if isinstance(one, cst.Return) and one.value]
+        while hit := [*given, *(value for places, value in waiting if not wanted.isdisjoint(places))]:
+            waiting, given = [(places, value) for places, value in waiting if wanted.isdisjoint(places)], []
             for node in reachable(hit, _operands):
                 if isinstance(node, (cst.Call, cst.Attribute)):
                     calls.add(node)
@@ -184,6 +188,11 @@ class Names:
         elif isinstance(target, (cst.Tuple, cst.List)):
             for element in target.elements:
                 self.bind(element.value, top)
+
+
+def _is_forward(node: cst.CSTNode) -> bool:
+    """Return whether a class body defines what calls of a network run."""
+    return isinstance(node, cst.FunctionDef) and node.name.value == "forward"
 
 
 def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
