@@ -39,6 +39,7 @@ from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
+from gradlint.interpreter.torch.distributed import WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -80,6 +81,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     args = _arguments(machine, state, instr)
     if type(func) is Ref:
         enter_module(machine, state, func, instr.node)
+        func = _unwrapped(machine, state, func)
     target = as_function(machine, state, func, args)
     if target is None:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))
@@ -87,10 +89,22 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     region = machine.open(state)
     outcomes = _invoke(machine, state, target, instr.node)
     for outcome, value in outcomes:
+        if isinstance(func, Bound) and isinstance(value, Unknown) and value.syntax is instr.node:
+            value = _computed(machine, outcome, func.receiver, value, args, instr.node)
         outcome.set(instr.dest, suppose_graph(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
     return after
+
+
+def _unwrapped(machine: Machine, state: State, module: Ref) -> Ref:
+    """Return the module that runs when one is called: that which a wrapper without hooks holds."""
+    record = state.heap.get(module.id)
+    if not isinstance(record, Instance) or not isinstance(record.cls, External) or record.cls.path not in WRAPPERS:
+        return module
+    inner = record.attrs.get("module")
+    is_plain = not is_hooked(machine, record) and "forward" not in record.attrs
+    return _unwrapped(machine, state, inner) if isinstance(inner, Ref) and is_plain else module
 
 
 def _arguments(machine: Machine, state: State, instr: Call) -> Args:
@@ -306,6 +320,13 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
     return unknown_call(machine, state, args.values(), node)
 
 
+def _computed(machine: Machine, state: State, network: Value, result: Value, args: Args, node: cst.CSTNode) -> Value:
+    """Return what a method of a network gives that was not followed: for a loss it is computed from its parameters."""
+    if node not in machine.program.fragment_at(state).for_losses or guesses.may_set_flags(called_name(node)):
+        return result
+    return suppose_graph(machine, state, network, result, args, node, kept=False)
+
+
 def _method_of_unknown(
     machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
@@ -315,8 +336,7 @@ def _method_of_unknown(
         if kept and machine.frozen:
             machine.assume(Assumption("name", name, "a method that leaves frozen parameters frozen", node))
         result = unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
-        computed = kept and node in machine.program.fragment_at(state).for_losses
-        return suppose_graph(machine, state, receiver, result, args, node, kept=False) if computed else result
+        return _computed(machine, state, receiver, result, args, node) if kept else result
     whole = _owner_of(state, receiver) if name == "train" and args.get(0, "mode", True) is True else None
     if whole is not None:  # A part of a network that is not shown: the rest may be meant to stay in evaluation mode.
         machine.announce(state, ModeSwitched(node, whole, True))

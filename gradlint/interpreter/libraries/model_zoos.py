@@ -45,6 +45,13 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
     )
 
 
+def hide_parameters(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
+    """Let a network of the program have parameters that nobody has seen: its constructor was not followed."""
+    leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
+    machine.announce(state, NetworkImported(node, leaf))
+    state.put(ref.id, state.at(ref, Instance).with_unnamed(leaf))
+
+
 def leaf_of(record: Instance) -> Value:
     """Return the leaf that stands for all parameters of such a network: its first attribute."""
     return next(iter(record.attrs.values()))

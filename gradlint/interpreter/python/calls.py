@@ -26,11 +26,13 @@ from gradlint.domain.value import (
 from gradlint.interpreter.escape import escape, invalidate_attributes, may_depend_on, origins, unknown_call
 from gradlint.interpreter.libraries import jaxtyping
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
+from gradlint.interpreter.libraries.model_zoos import hide_parameters
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
+from gradlint.interpreter.torch.parameters import is_module
 from gradlint.interpreter.torch.tensor import size_symbol, tensor_at, unknown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param, Return
@@ -203,6 +205,8 @@ def _unfollowed(
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         state.put(receiver.id, record._replace(open=True))
+        if name == "__init__" and machine.assumes and is_module(state, receiver):
+            hide_parameters(machine, state, receiver, node)
     return [(state, result)]
 
 
