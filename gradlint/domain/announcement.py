@@ -210,9 +210,13 @@ class GraphsEscaped(Announcement):
 
 
 class PathsJoined(Announcement):
-    """Two paths became one: of each pair of nodes, made alike on both, the first has gone on for the second."""
+    """Two paths became one: of each pair of nodes, made alike on both, the first has gone on for the second.
+
+    So has of each pair of `objects`, by address: a dict from those that go on.
+    """
 
     alike: Iterable[tuple[int, int]]
+    objects: Mapping[int, int]
 
 
 # Calls.

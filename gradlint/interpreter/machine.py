@@ -257,8 +257,9 @@ class Machine(ABC):
                 attempt = Join(other, state, self.watched)
                 joined = attempt.attempt(outs)
                 if joined is not None:
-                    if attempt.nodes:
-                        self.announce(joined, happening.PathsJoined(self.program.nowhere, attempt.nodes))
+                    if attempt.nodes or attempt.renamed:
+                        alike = happening.PathsJoined(self.program.nowhere, attempt.nodes, attempt.renamed)
+                        self.announce(joined, alike)
                     kept[index] = joined
                     break
             else:
