@@ -20,6 +20,7 @@ from gradlint.domain.likeness import (
     is_cut,
     is_data,
     is_same_class,
+    is_wrapper,
     kind_of,
     origin_of_data,
     place_of_write,
@@ -312,11 +313,30 @@ class Join:
     def _refs(self, ours: Ref, theirs: Ref) -> Ref:
         if ours.id == theirs.id or self.renamed.get(ours.id) == theirs.id:
             return ours
+        if is_wrapper(self.left.heap.get(ours.id)) is not is_wrapper(self.right.heap.get(theirs.id)):
+            return self._wrapped(ours, theirs)
         if ours.id in self.renamed or ours.id <= self.mark or theirs.id <= self.mark:
             return self._plain_data(ours, theirs)
         self.renamed[ours.id] = theirs.id
         self._record(ours.id, theirs.id)
         return ours
+
+    def _wrapped(self, ours: Ref, theirs: Ref) -> Ref:
+        """Join a network and the wrapper of one on the other path: `if args.distributed: model = DDP(model)`.
+
+        What stands for both is a wrapper that is open: it has the attributes of the network inside, too.
+        """
+        a, b = self.left.heap.get(ours.id), self.right.heap.get(theirs.id)
+        wrapper, mine, other = (a, None, theirs) if is_wrapper(a) else (b, ours, None)
+        assert isinstance(wrapper, Instance)
+        inside = wrapper.attrs.get("module")
+        if len(wrapper.attrs) != 1 or not isinstance(inside, Ref):
+            raise _DisagreementError
+        joined = self._refs(mine or inside, other or inside)
+        shared = Ref(fresh_address()) if mine is not None else ours
+        self.updates.append((shared.id, wrapper._replace(open=True, attrs={"module": joined})))
+        self.renamed[shared.id] = theirs.id
+        return shared
 
     def _plain_data(self, ours: Ref, theirs: Ref) -> Ref:
         """Join two tensors without a leaf, which are alike to autograd: `x = x.cuda()` under a flag.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import DATA, Node
-from gradlint.domain.value import External, Tensor, Unknown, Value, Write
+from gradlint.domain.value import External, Instance, Tensor, Unknown, Value, Write
 
 
 def place_of_write(write: object) -> object:
@@ -34,11 +34,27 @@ def is_optimizer_path(path: str) -> bool:
 
 
 def is_same_class(ours: Value, theirs: Value) -> bool:
-    """Return whether objects of two classes may stand for each other: optimizers may, but for the closure of LBFGS."""
+    """Return whether objects of two classes may stand for each other.
+
+    Two optimizers may, but for LBFGS, which needs a closure, and two wrappers that run a network on several devices.
+    """
     if ours == theirs:
         return True
-    paths = [one.path for one in (ours, theirs) if isinstance(one, External)]
+    paths = {one.path for one in (ours, theirs) if isinstance(one, External)}
+    if paths <= _DATA_PARALLEL:
+        return len(paths) == 2
     return len(paths) == 2 and all(is_optimizer_path(one) and not one.endswith(".LBFGS") for one in paths)
+
+
+_DATA_PARALLEL = frozenset(
+    {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel"}
+)
+
+
+def is_wrapper(record: object) -> bool:
+    """Return whether an object wraps a network that goes on by itself, and whose parameters stay the same."""
+    cls = record.cls if isinstance(record, Instance) else None
+    return isinstance(cls, External) and cls.path in _DATA_PARALLEL
 
 
 def is_data(tensor: Tensor) -> bool:

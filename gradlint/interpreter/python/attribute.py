@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import value as values
 from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
+from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
@@ -20,6 +21,7 @@ from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attr
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
+from gradlint.interpreter.torch.module_methods import METHODS as OF_MODULES
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 from gradlint.source.lower.syntax import parts
@@ -127,7 +129,13 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         # A method that has not run yet may set it, or code elsewhere: unknown, and the same until it is set.
         return machine.symbol("attr", obj, name)
     assert isinstance(record.cls, External)
+    if record.open and is_wrapper(record) and name not in OF_MODULES and name not in _OF_WRAPPERS:
+        return get_attribute(machine, state, record.attrs["module"], name, node)
     return module_attribute(machine, state, obj, record, record.cls.path, name, node)
+
+
+_OF_WRAPPERS = frozenset({"forward", "training", "no_sync", "join"})
+"""What a wrapper has itself, beside the methods of all modules."""
 
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:

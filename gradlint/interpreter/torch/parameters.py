@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import ModuleEntered
 from gradlint.domain.graph import Node
+from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMissing
 from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
@@ -64,7 +65,8 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     is_open = False
     for prefix, _, record in _named_modules(state, root):
         # A base class that is not known may register parameters that are not seen.
-        is_open = is_open or record.open or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
+        hides = record.open and not is_wrapper(record)
+        is_open = is_open or hides or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
         for name, value in record.attrs.items():
             if isinstance(value, Ref):
                 tensor = state.heap.get(value.id)

@@ -6,6 +6,7 @@ import libcst as cst
 
 from gradlint.domain import value as values
 from gradlint.domain.dtype import TENSOR_TYPES
+from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
@@ -77,6 +78,8 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
         return cls.path == "builtins.dict"
     if isinstance(record, Instance):
         bases = list(linear_bases(state, record.cls)) if isinstance(record.cls, Ref) else [record.cls]
+        if record.open and is_wrapper(record) and cls != External("torch.nn.Module"):
+            return None  # On one of two paths it is the network inside.
         if cls in bases:
             return True
         if isinstance(cls, External) and cls.path == "torch.nn.Module":
