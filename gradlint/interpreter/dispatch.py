@@ -39,7 +39,7 @@ from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
-from gradlint.interpreter.torch.distributed import WRAPPERS
+from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -149,6 +149,10 @@ def as_function(machine: Machine, state: State, func: Value, args: Args) -> tupl
         return func.function, args.prepend(func.receiver)
     if isinstance(func, values.Partial):
         return as_function(machine, state, func.function, _completed(func, args))
+    if isinstance(func, External) and func.path in SPAWN:
+        given, rank = args.get(1, "args", ()), Unknown("int")
+        spawned = Args((rank, *given)) if isinstance(given, tuple) else Args((rank,), {}, True, (given,))
+        return as_function(machine, state, args.get(0, "fn"), spawned)
     if isinstance(func, Ref):
         record = state[func]
         if isinstance(record, Instance) and isinstance(record.cls, Ref) and not is_function_class(state, record.cls):

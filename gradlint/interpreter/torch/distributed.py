@@ -18,6 +18,9 @@ WRAPPERS = frozenset(
     {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel", _FSDP}
 )
 
+SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn"})
+"""Functions that run another in processes of their own: `spawn(fn, args, nprocs)` calls `fn(rank, *args)` in each."""
+
 _SHARDED = "sharded"
 """The tag of a parameter that `fully_shard` has made."""
 
