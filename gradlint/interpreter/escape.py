@@ -13,6 +13,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, NoGradient, Ref, Tensor, Unknown, Value
+from gradlint.facts import method_fact
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.switches import thaw
@@ -61,10 +62,17 @@ def unknown_call(
 def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
     """Return whether it is left to the program to backpropagate what something unknown gives, and to clear."""
     name = called_name(node)
-    if not machine.assumes or guesses.may_train(name) or node not in machine.program.fragment_at(state).for_losses:
+    if not machine.assumes or guesses.may_train(name):
+        return False
+    if node not in machine.program.fragment_at(state).for_losses and not _is_of_tensors(node, name):
         return False
     machine.assume(Assumption("use", name, "a function that neither backpropagates nor clears gradients", node))
     return True
+
+
+def _is_of_tensors(node: cst.CSTNode, name: str) -> bool:
+    """Return whether a method is called whose name is that of a method of tensors, of what a graph hangs on."""
+    return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method_fact(name) is not None
 
 
 def _leaves_frozen(machine: Machine, node: cst.CSTNode) -> bool:
