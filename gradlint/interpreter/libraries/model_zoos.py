@@ -16,7 +16,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, new_leaf, tensor_at
+from gradlint.interpreter.torch.tensor import HIDDEN, SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
 NETWORKS = re.compile(
     r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
@@ -47,7 +47,7 @@ def new_network(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
 
 def hide_parameters(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
     """Let a network of the program have parameters that nobody has seen: its constructor was not followed."""
-    leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY})
+    leaf = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY, HIDDEN})
     machine.announce(state, NetworkImported(node, leaf))
     state.put(ref.id, state.at(ref, Instance).with_unnamed(leaf))
 

@@ -34,7 +34,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
+from gradlint.interpreter.torch.tensor import HIDDEN, STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -77,7 +77,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     value = record.accumulated
     if value is None or isinstance(value, NoGradient):
         since = ref.id if value is None else value.since
-        if record.leaf is None or since <= state.escaped:
+        if record.leaf is None or since <= state.escaped or HIDDEN in record.tags:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
         return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
     machine.passes((node, "gradient"))

@@ -38,6 +38,12 @@ SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 
 
+HIDDEN = "hidden"
+"""The tag of a leaf that stands for the parameters of a network whose constructor was not followed.
+
+Others of these may get gradients where it gets none.
+"""
+
 NOT_SHOWN = "not shown"
 """The tag of a leaf that stands for the parameters of an optimizer of which none is shown."""
 
