@@ -41,20 +41,21 @@ def is_same_class(ours: Value, theirs: Value) -> bool:
     if ours == theirs:
         return True
     paths = {one.path for one in (ours, theirs) if isinstance(one, External)}
-    if paths <= _DATA_PARALLEL:
+    if paths <= DATA_PARALLEL:
         return len(paths) == 2
     return len(paths) == 2 and all(is_optimizer_path(one) and not one.endswith(".LBFGS") for one in paths)
 
 
-_DATA_PARALLEL = frozenset(
+DATA_PARALLEL = frozenset(
     {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel"}
 )
+"""Classes of wrappers that run a network on several devices, and leave its parameters as they are."""
 
 
 def is_wrapper(record: object) -> bool:
     """Return whether an object wraps a network that goes on by itself, and whose parameters stay the same."""
     cls = record.cls if isinstance(record, Instance) else None
-    return isinstance(cls, External) and cls.path in _DATA_PARALLEL
+    return isinstance(cls, External) and cls.path in DATA_PARALLEL
 
 
 def is_data(tensor: Tensor) -> bool:

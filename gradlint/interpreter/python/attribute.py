@@ -19,6 +19,7 @@ from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
+from gradlint.interpreter.torch.distributed import wrapper_method
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.module_methods import METHODS as OF_MODULES
@@ -129,13 +130,10 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         # A method that has not run yet may set it, or code elsewhere: unknown, and the same until it is set.
         return machine.symbol("attr", obj, name)
     assert isinstance(record.cls, External)
-    if record.open and is_wrapper(record) and name not in OF_MODULES and name not in _OF_WRAPPERS:
+    own = name in OF_MODULES or name in ("forward", "training") or wrapper_method(record.cls.path, name) is not None
+    if record.open and is_wrapper(record) and not own:
         return get_attribute(machine, state, record.attrs["module"], name, node)
     return module_attribute(machine, state, obj, record, record.cls.path, name, node)
-
-
-_OF_WRAPPERS = frozenset({"forward", "training", "no_sync", "join"})
-"""What a wrapper has itself, beside the methods of all modules."""
 
 
 def _bind(machine: Machine, state: State, obj: Ref, value: Value, node: cst.CSTNode) -> Value:

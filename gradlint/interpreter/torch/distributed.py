@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import ParameterReplaced
+from gradlint.domain.likeness import DATA_PARALLEL
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.escape import unknown_call
@@ -14,9 +15,7 @@ from gradlint.interpreter.torch.tensor import new_leaf, tensor_at
 
 _FSDP = "torch.distributed.fsdp.FullyShardedDataParallel"
 
-WRAPPERS = frozenset(
-    {"torch.nn.DataParallel", "torch.nn.parallel.DataParallel", "torch.nn.parallel.DistributedDataParallel", _FSDP}
-)
+WRAPPERS = DATA_PARALLEL | {_FSDP}
 
 SPAWN = frozenset({"torch.multiprocessing.spawn", "torch.multiprocessing.spawn.spawn"})
 """Functions that run another in processes of their own: `spawn(fn, args, nprocs)` calls `fn(rank, *args)` in each."""

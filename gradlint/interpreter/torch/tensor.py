@@ -37,7 +37,6 @@ SCALAR = "scalar"
 SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
 
-
 HIDDEN = "hidden"
 """The tag of a leaf that stands for the parameters of a network whose constructor was not followed.
 
