@@ -44,7 +44,8 @@ class Order(NamedTuple):
 
     `filled`: the backward that filled them, if no step has used them since. `mixed`: a backward that added to gradients
     used before. `wiped`: the zero_grad that threw unused gradients away, and the backward that had filled them. `idle`:
-    a step that found none. `stepped`: whether there was any step.
+    a step that found none. `stepped`: whether there was any step. `made`: when the optimizer was made, if nothing but
+    steps has happened since; a later backward has a greater number.
     """
 
     filled: cst.CSTNode | None = None
@@ -53,6 +54,7 @@ class Order(NamedTuple):
     wiped: tuple[cst.CSTNode, cst.CSTNode] | None = None
     idle: cst.CSTNode | None = None
     stepped: Tri = False
+    made: int | None = None
 
 
 class OrderOf(PathFact):

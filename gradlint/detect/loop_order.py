@@ -89,7 +89,7 @@ class Steps:
     found no gradients after a zero_grad, by both. `stepped`: the optimizers that step anywhere, or may, and `steps`
     where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork where a remainder is
     tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in which a network was
-    called, and a backward run.
+    called, and a backward run; -1 is outside of all loops, and -2 means never.
     """
 
     stepping: list[int] = field(default_factory=list)
@@ -109,8 +109,8 @@ class Steps:
     steps: set[cst.CSTNode] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
-    entered: int = -1
-    trained: int = -1
+    entered: int = -2
+    trained: int = -2
 
 
 class LoopOrderDetector(Detector[Steps]):
@@ -128,7 +128,7 @@ class LoopOrderDetector(Detector[Steps]):
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
-            use.enter(state, it.optimizer.id, Order())
+            use.enter(state, it.optimizer.id, Order(made=fresh_number()))
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
         """Watch it, though nothing is known of what has happened to the gradients of its parameters.
@@ -311,10 +311,11 @@ class LoopOrderDetector(Detector[Steps]):
                 self.report(fault.SchedulerBeforeOptimizer(early.node))
             state.decide(EarlyStep(optimizer), None)
         params = use.params_of(state, optimizer)
-        nothing = all(use.is_empty(state, param) for param in params)
-        if order is None or not nothing or not all(use.was_cleared(state, param) for param in params):
+        new = bool(params) and self._is_new(state, order)
+        nothing = new or all(use.is_empty(state, param) for param in params)
+        if order is None or not nothing or not (new or all(use.was_cleared(state, param) for param in params)):
             self.facts.full.setdefault((optimizer, node), set()).add(self._iteration())
-        elif order.wiped is None and self._cleared_since_backward(state, optimizer):
+        elif order.wiped is None and (new or self._cleared_since_backward(state, optimizer)):
             self.facts.empty.setdefault((optimizer, node), self._iteration())
         self.facts.stepped.add(optimizer)
         self.facts.ran.add(optimizer)
@@ -334,6 +335,12 @@ class LoopOrderDetector(Detector[Steps]):
         elif order is not None:
             idle = node if nothing and order.filled is None else order.idle
             use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
+
+    def _is_new(self, state: State, order: Order | None) -> bool:
+        """Return whether nothing has been backpropagated since an optimizer was made, though a network was called."""
+        if order is None or order.made is None or order.made < state.trained:
+            return False
+        return self.facts.entered >= self._iteration()
 
     def _cleared_since_backward(self, state: State, optimizer: int) -> bool:
         cleared = state.facts.get(ClearedAt(optimizer))

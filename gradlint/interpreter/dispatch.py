@@ -291,7 +291,15 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
+    if receiver is None and name == "backward":
+        return _never_a_loss(machine, state, node)
     return unknown_call(machine, state, (receiver, *args.values()), node)
+
+
+def _never_a_loss(machine: Machine, state: State, node: cst.CSTNode) -> Value:
+    """A backward is called on what has none, as on None: what follows from that is not reported."""
+    invalidate_gradients(machine, state, node)
+    return Unknown("raised")
 
 
 def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
@@ -316,6 +324,8 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)
         return _method_of_unknown(machine, state, key[1], key[2], args, node)
+    if key is not None and key[0] == "attr" and isinstance(key[1], _FUNCTIONS) and key[2] == "backward":
+        return _never_a_loss(machine, state, node)
     escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
     if func.origin is not None and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value in _OF_ITEMS and not origins(state, args.values()):
@@ -396,6 +406,7 @@ def _owner_of(state: State, part: Unknown) -> Ref | None:
     return owner if isinstance(owner, Ref) and is_module(state, owner) else None
 
 
+_FUNCTIONS = (Function, Bound, values.Partial)
 _OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
 """Methods of containers that give what is in them."""
 

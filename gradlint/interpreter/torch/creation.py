@@ -61,7 +61,10 @@ def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
 
 
 def _typed(dtype: str) -> Native:
-    """torch.FloatTensor and its like: sizes make an uninitialised tensor, a list is copied."""
+    """torch.FloatTensor and its like: sizes make an uninitialised tensor, a list is copied.
+
+    A tuple may be a torch.Size, which makes a tensor of that size, or one of Python's, which is copied.
+    """
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         values = args.positional
@@ -72,7 +75,7 @@ def _typed(dtype: str) -> Native:
             return new_tensor(state, uninitialised, dtype=dtype, shape=shape, tags=CONTIGUOUS)
         edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()
-        known = size.shape if values and not isinstance(values[0], Unknown) else None
+        known = size.shape if values and not isinstance(values[0], (Unknown, tuple)) else None
         made = Node("tensor", node, edges, cut="rewrap" if edges else None)
         if edges and len(values) == 1:
             machine.announce(state, Rewrapped(node, values[0]))
