@@ -3,8 +3,7 @@
 The root is the nearest folder above that holds a project's marks (`pyproject.toml`, `.git`, ...). Absolute names are
 looked for where Python would find them if it were run as projects are: beside the script, beside the outermost package,
 in the folders above up to the root, in `src` of each of these, and where the file adds to `sys.path`. Without any mark,
-as in an archive that was unpacked, the root is the outermost package; what stands in none looks for absolute names in a
-few folders above, too.
+as in an archive that was unpacked, a few folders above are looked in, too, but none in which packages are installed.
 """
 
 from __future__ import annotations
@@ -124,15 +123,21 @@ class Layout:
         if package is not None:
             parent, name = os.path.split(package)
             inside = marked is not None and (parent + os.sep).startswith(marked + os.sep)
-            roots.append(Root(parent, None if inside else name))
-        if marked is None and package is None:
-            roots += [Root(one) for one in islice(_above(folder), _ABOVE)]
+            unpacked = marked is None and not self._is_installation(parent)
+            roots.append(Root(parent, None if inside or unpacked else name))
+        if marked is None and (package is None or unpacked):
+            roots += [Root(one) for one in islice(_above(package or folder), _ABOVE)]
         while marked is not None:
             roots += [Root(folder), Root(os.path.join(folder, "src"))]
             if folder == marked:
                 break
             folder = os.path.dirname(folder)
         return tuple(dict.fromkeys(roots))
+
+    def _is_installation(self, folder: str) -> bool:
+        """Return whether a folder holds packages that have nothing to do with each other."""
+        installed = any(name.endswith((".dist-info", ".egg-info")) for name in self._entries(folder))
+        return installed or folder in _shared() or os.path.basename(folder) in ("site-packages", "dist-packages")
 
     def _find_added(self, importer: str) -> tuple[str, ...]:
         """Return the folders that a file adds to `sys.path`, as far as they lie within its project."""
@@ -151,12 +156,16 @@ def _up_to(folder: str, top: str) -> Iterator[str]:
 
 
 def _above(folder: str) -> Iterator[str]:
-    """Yield the folders above one, but none in which projects lie: the user's own, that of temporary files, the top."""
-    shared = {os.path.expanduser("~"), os.path.realpath(tempfile.gettempdir())}
-    above = os.path.dirname(folder)
+    """Yield the folders above one, but none in which projects lie."""
+    shared, above = _shared(), os.path.dirname(folder)
     while above not in shared and above != folder:
         yield above
         folder, above = above, os.path.dirname(above)
+
+
+def _shared() -> frozenset[str]:
+    """Return folders in which projects lie: the user's own, that of temporary files, the top."""
+    return frozenset({os.path.expanduser("~"), os.path.realpath(tempfile.gettempdir()), os.sep})
 
 
 def _climb(folder: str, holds) -> str | None:  # type: ignore[no-untyped-def]

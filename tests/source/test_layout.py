@@ -62,10 +62,16 @@ def test_nothing_beyond_the_root(tree: Path) -> None:
     layout = Layout()
     assert layout.find(str(tree / "project/scripts/run.py"), "outside", 0) is None
     assert layout.find(str(tree / "project/scripts/run.py"), "outside", 3) is None
-    # Without a mark, the outermost package is the whole project, though it has neighbours.
+    # Without a mark, dots do not lead beyond the outermost package.
     assert layout.find(str(tree / "loose/a.py"), "loose", 0) == str(tree / "loose/__init__.py")
-    assert layout.find(str(tree / "loose/a.py"), "script", 0) is None
     assert layout.find(str(tree / "loose/a.py"), "script", 2) is None
+
+
+def test_packages_that_are_installed_beside_each_other_are_no_project(tree: Path) -> None:
+    assert Layout().find(str(tree / "loose/a.py"), "script", 0) == str(tree / "script.py")
+    (tree / "loose-1.0.dist-info").mkdir()
+    assert Layout().find(str(tree / "loose/a.py"), "script", 0) is None
+    assert Layout().find(str(tree / "loose/a.py"), "loose", 0) == str(tree / "loose/__init__.py")
 
 
 def test_a_script_sees_what_stands_beside_it(tree: Path) -> None:
@@ -90,12 +96,13 @@ def test_a_module_below_a_package(tree: Path) -> None:
 
 def test_an_unpacked_archive_is_a_project_without_marks(tmp_path: Path) -> None:
     """A file in a folder that is no package finds what stands beside the script that imports it."""
-    for name in ("train.py", "models/base.py", "models/gat.py", "far/a/b/c/d/e.py"):
+    for name in ("train.py", "models/base.py", "models/gat.py", "far/a/b/c/d/e.py", "nets/__init__.py", "nets/net.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     layout = Layout()
     assert layout.find(str(tmp_path / "models/gat.py"), "models.base", 0) == str(tmp_path / "models/base.py")
     assert layout.find(str(tmp_path / "models/gat.py"), "base", 0) == str(tmp_path / "models/base.py")
+    assert layout.find(str(tmp_path / "nets/net.py"), "models.base", 0) == str(tmp_path / "models/base.py")
     assert layout.find(str(tmp_path / "far/a/b/c/d/e.py"), "models.base", 0) is None
 
 

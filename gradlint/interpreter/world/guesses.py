@@ -92,7 +92,7 @@ _LOOKING = frozenset(
         *("clip", "norm", "log", "print", "plot", "show", "draw", "save", "dump", "write", "record", "report", "watch"),
         *("count", "num", "summary", "evaluate", "eval", "validate", "validation", "val", "test", "visualize", "check"),
         *("accuracy", "metric", "metrics", "monitor", "meter", "ema", "average", "decay", "adjust", "checkpoint"),
-        *("load", "restore", "resume", "measure", "profile", "register", "state", "describe"),
+        *("load", "restore", "resume", "measure", "profile", "register", "state", "describe", "early", "stopper"),
     }
 )
 
