@@ -156,11 +156,15 @@ class EvaluationModeDetector(Detector[Evaluations]):
     # The end.
 
     def on_run_ended(self, state: State, it: announcement.RunEnded) -> None:
-        """Report what an optimizer trains elsewhere, and what was loaded into a program that trains nothing."""
+        """Report what an optimizer trains elsewhere, and what was loaded into a program that trains nothing.
+
+        A call is for training if it is so on one path.
+        """
+        used = {run.fault.node for run in self.facts.runs if run.used}
         for run in self.facts.runs:
             trained = run.loop in self.facts.over_data and run.leaves <= self.facts.stepped
             predicts = run.loaded and not self.machine.backwards and "backward" not in self.machine.program.words
-            if (trained or predicts) and not run.used and run.loop not in self.facts.training:
+            if (trained or predicts) and run.fault.node not in used and run.loop not in self.facts.training:
                 self.report(run.fault)
 
 

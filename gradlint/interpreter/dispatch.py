@@ -393,7 +393,14 @@ def _method_of_unknown(
         invalidate_gradients(machine, state, node)
         return Unknown("raised")
     result = unknown_call(machine, state, (receiver, *args.values()), node)
-    if receiver.origin is None or receiver.origin.op != DATA or origins(state, args.values()):
+    if receiver.origin is None or receiver.origin.op != DATA:
+        return result
+    if name in _PUTTING and any(one.live and one.op != DATA for one in origins(state, args.values())):
+        # As `batch.update(network(batch))`: what it holds from here on may have a graph.
+        for held in [held for held, value in state.locals.items() if value is receiver]:
+            state.set(held, Unknown(syntax=node))
+        return result
+    if origins(state, args.values()):
         return result
     return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
 
@@ -407,6 +414,9 @@ def _owner_of(state: State, part: Unknown) -> Ref | None:
 
 
 _FUNCTIONS = (Function, Bound, values.Partial)
+_PUTTING = frozenset({"update", "setdefault", "append", "extend", "insert"})
+"""The methods of Python's containers that put something into them."""
+
 _OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
 """Methods of containers that give what is in them."""
 

@@ -297,6 +297,8 @@ SPECIAL: dict[str, Native] = {
     },
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
+    # An optimizer's step: grad mode is off, unless its option `differentiable` is on.
+    "torch.optim.optimizer._use_grad_for_differentiable": _mode("set_grad_enabled"),
     "torch.manual_seed": lambda *_: None,
     **dict.fromkeys(("torch.set_default_dtype", "torch.set_default_tensor_type"), _other_default),
     **{f"torch.jit.{how}": _same for how in ("script", "ignore", "export", "unused")},

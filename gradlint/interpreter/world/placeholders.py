@@ -62,6 +62,15 @@ def leaves_of(state: State, ref: Ref) -> tuple[Ref, ...]:
     return (leaf,) if isinstance(leaf, Ref) else ()
 
 
+def _may_have_a_graph(state: State, args: Args) -> bool:
+    """Return whether a result may have a graph, though none of the arguments is known to have one.
+
+    What gets data alone has the network, as `criterion(batch)`.
+    """
+    own = all(one.op == DATA for one in origins(state, args.values()))
+    return own or args.open or any(_may_bring_a_graph(state, value) for value in args.values())
+
+
 def _may_bring_a_graph(state: State, value: Value) -> bool:
     """Return whether nothing at all is known of an argument: not that it is a number, nor what it was computed from."""
     bare = isinstance(value, Unknown) and value.origin is None and value.kind not in NO_TENSOR
@@ -81,7 +90,7 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
             Edge(origin, origin.tracked if origin.leaf is None else flag_of_leaf(state, origin)) for origin in found
         ]
         tracked = either(edge.flows for edge in edges) if edges else None
-        if tracked is False and any(_may_bring_a_graph(state, value) for value in args.values()):
+        if tracked is False and _may_have_a_graph(state, args):
             tracked = None
         op = SUPPOSED_CALL + (called_name(node) or "a network")
         made = Node(op, node, edges, tracked=tracked, maybe_saved=True, frees=tracked)

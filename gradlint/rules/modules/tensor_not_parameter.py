@@ -81,6 +81,7 @@ model(torch.ones(2, 3)).sum().backward()
             f"`{event.name}` requires grad but is not an `nn.Parameter`: an optimizer over `parameters()` "
             "does not train it",
             hint="assign `nn.Parameter(...)` instead",
+            severity="warning",  # Who makes the network may give its optimizer the tensor itself.
             related=((event.made, "the tensor is created here"),),
             repair=_wrapped(event.node),
         )
