@@ -114,6 +114,21 @@ def _along(way: Lost, edge: Edge) -> Lost:
     )
 
 
+def last_cut(root: Node) -> Cut | None:
+    """Return the `detach` or `.data` of a whole loss, up to which torch may have recorded a graph."""
+    node = root
+    while node.leaf is None:
+        live = [edge for edge in node.edges if edge.node.live]
+        if len(live) != 1:
+            return None
+        kind = node.cut or live[0].cut
+        if kind is not None or live[0].flows is False:
+            is_last = kind in ("detach", "data") and live[0].node.tracked is not False
+            return Cut(kind or "", node.place or node.syntax, node.op) if is_last else None
+        node = live[0].node
+    return None
+
+
 def _nearer(former: Cut, here: Cut, nearest: bool) -> Cut:
     """Return which of two cuts on a way tells more: the one nearer the leaf.
 

@@ -11,7 +11,15 @@ from dataclasses import replace
 import libcst as cst
 
 from gradlint.detect.absence import Gradients, LastBackward, LostOne, never_reached, reached_leaves, verdicts
-from gradlint.detect.cuts import ACCIDENTS, Lost, cutting_samples, dead_terms, lost_leaves, receiving_leaves
+from gradlint.detect.cuts import (
+    ACCIDENTS,
+    Lost,
+    cutting_samples,
+    dead_terms,
+    last_cut,
+    lost_leaves,
+    receiving_leaves,
+)
 from gradlint.detect.detector import Detector
 from gradlint.detect.gradients import SecondOrderDetector
 from gradlint.detect.optimizers import MembershipDetector
@@ -132,6 +140,10 @@ class LostGradientDetector(Detector[Gradients]):
         if not lost:
             return None
         blamed = min(lost, key=self._rank)
+        last = last_cut(root)
+        if last is not None and blamed.cut.kind in ("no_grad", "grad-off"):
+            # A part of the loss has no graph, as targets have none; the whole had one.
+            blamed = blamed._replace(cut=last)
         if blamed.cut.kind == "no_grad" and leaf_key(blamed.leaf) in self.facts.read:
             # The new value of a parameter was computed there, from its gradient: another rule names that.
             blamed = blamed._replace(cut=blamed.cut._replace(kind="update"))
