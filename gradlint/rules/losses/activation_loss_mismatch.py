@@ -3,6 +3,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import losses as fault
+from gradlint.domain.finding import Severity
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import APPLIED_BY_LOSSES
 from gradlint.rules.authoring.repairs import code
@@ -68,6 +69,11 @@ model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
 loss = nn.BCELoss()(model(torch.randn(8, 4)), torch.ones(8, 1))
 loss.backward()
 """
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: an option may choose the loss and what is given to it together."""
+        return "warning"
 
     def check(self, event: fault.WrongActivation) -> Report | None:
         """Report a loss whose input is certainly of the wrong kind."""

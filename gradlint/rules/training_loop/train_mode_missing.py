@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.finding import Severity
 from gradlint.rules.base import EventRule, Report
 
 
@@ -62,6 +63,11 @@ for epoch in range(3):
     with torch.no_grad():
         print(model(torch.randn(8, 4)).pow(2).mean())
 """
+
+    @property
+    def severity(self) -> Severity:
+        """Return what its figure in real code allows: a part of the network may be sent back to training elsewhere."""
+        return "warning"
 
     def check(self, event: fault.TrainModeMissing) -> Report | None:
         """Report at the `eval()`; the backward shows which iteration runs in evaluation mode."""
