@@ -72,7 +72,7 @@ loss.backward()
 
     @property
     def severity(self) -> Severity:
-        """Return what its figure in real code allows: an option may choose the loss and what is given to it together."""
+        """Return what its figure in real code allows: an option may choose the loss and what it gets together."""
         return "warning"
 
     def check(self, event: fault.WrongActivation) -> Report | None:
