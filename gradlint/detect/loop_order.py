@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -23,7 +23,7 @@ from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tens
 from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
-from gradlint.interpreter.torch.parameters import is_module
+from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.tensor import NOT_SHOWN, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -231,8 +231,9 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_module_entered(self, state: State, it: announcement.ModuleEntered) -> None:
         """Note in which iteration a network was called whose result may be backpropagated."""
-        if state.grad is not False:
-            self.facts.entered = self._iteration()
+        iteration = self._iteration()
+        if state.grad is not False and self.facts.entered != iteration and parameters_of(state, it.module)[0]:
+            self.facts.entered = iteration
 
     def on_backpropagated(self, state: State, it: announcement.Backpropagated) -> None:
         """Note for each optimizer whether the backward fills gradients of its parameters."""
@@ -311,7 +312,7 @@ class LoopOrderDetector(Detector[Steps]):
                 self.report(fault.SchedulerBeforeOptimizer(early.node))
             state.decide(EarlyStep(optimizer), None)
         params = use.params_of(state, optimizer)
-        new = bool(params) and self._is_new(state, order)
+        new = bool(params) and self._is_new(state, order, params)
         nothing = new or all(use.is_empty(state, param) for param in params)
         if order is None or not nothing or not (new or all(use.was_cleared(state, param) for param in params)):
             self.facts.full.setdefault((optimizer, node), set()).add(self._iteration())
@@ -336,11 +337,12 @@ class LoopOrderDetector(Detector[Steps]):
             idle = node if nothing and order.filled is None else order.idle
             use.enter(state, optimizer, order._replace(filled=None, idle=idle, stepped=True))
 
-    def _is_new(self, state: State, order: Order | None) -> bool:
+    def _is_new(self, state: State, order: Order | None, params: Sequence[Ref]) -> bool:
         """Return whether nothing has been backpropagated since an optimizer was made, though a network was called."""
         if order is None or order.made is None or order.made < state.trained:
             return False
-        return self.facts.entered >= self._iteration()
+        before = state.trained and not all(use.is_empty(state, param) for param in params)
+        return not before and self.facts.entered >= self._iteration()
 
     def _cleared_since_backward(self, state: State, optimizer: int) -> bool:
         cleared = state.facts.get(ClearedAt(optimizer))
