@@ -315,7 +315,7 @@ def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cs
         machine.assume(Assumption("name", called_name(node), "a loss function", node))
         loss = supposed_loss(state, machine.program.fragment_at(state).torn, node)
         owner = key[1] if key is not None and key[0] == "attr" and isinstance(key[1], Ref) else None
-        if owner is not None and all(one.op == DATA for one in origins(state, args.values())):
+        if owner is not None and all(one.op == DATA and not one.edges for one in origins(state, args.values())):
             # As `model.get_loss(batch)`. An optimizer of the whole has not seen the leaf of a part.
             whole = () if is_part(state, owner) else leaves_of(state, owner)
             args = args._replace(positional=(*whole, *args.positional))

@@ -67,7 +67,7 @@ def _may_have_a_graph(state: State, args: Args) -> bool:
 
     What gets data alone has the network, as `criterion(batch)`.
     """
-    own = all(one.op == DATA for one in origins(state, args.values()))
+    own = all(one.op == DATA and not one.edges for one in origins(state, args.values()))
     return own or args.open or any(_may_bring_a_graph(state, value) for value in args.values())
 
 
