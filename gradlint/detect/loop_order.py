@@ -155,6 +155,7 @@ class LoopOrderDetector(Detector[Steps]):
         name = called_name(it.node)
         looks = self.machine.assumes and (
             guesses.only_looks(name)
+            or any(code.name == "forward" for code in self.machine.stack)  # A network computes, and trains nothing.
             or _is_of_network(state, it, name)
             or self._is_method_of_holder(state, it, name)
             or self._makes_scheduler(state, it.node)

@@ -25,6 +25,7 @@ from gradlint.domain.value import (
 )
 from gradlint.facts.traits import OF_RESULTS
 from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
+from gradlint.interpreter.libraries.accelerate import launched
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, is_part, new_network
 from gradlint.interpreter.libraries.numpy_arrays import array_method
@@ -140,9 +141,9 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
     """Return the program's function that a callable value runs, with the arguments it gets; None for anything else."""
-    kind = type(func)
-    if kind is Unknown:
-        return None
+    if isinstance(func, Unknown):
+        started = launched(state, func, args)
+        return None if started is None else as_function(machine, state, *started)
     if isinstance(func, Function):
         return func, args
     if isinstance(func, Bound) and isinstance(func.function, Function):

@@ -298,6 +298,51 @@ for x in loader:
     optimizer.step()
     fabric.log("loss", loss)
 """,
+    "fabric: it launches a function": """
+import lightning as L
+
+
+def main(fabric):
+    if fabric.global_rank == 0:
+        print("begins")
+    net = fabric.setup_module(nn.Linear(3, 1))
+    net.requires_grad_(False)  # GRD514
+    optimizer = fabric.setup_optimizers(torch.optim.SGD(net.parameters(), lr=0.1))
+    for x in torch.randn(4, 8, 3):
+        fabric.backward(net(x).mean())
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+if __name__ == "__main__":
+    fabric = L.Fabric(devices=2)
+    fabric.launch(main)
+""",
+    "a function of another library makes the layers": """
+from elsewhere import mlp
+
+
+class Scorer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.trunk = mlp(2 * width, 1)
+
+    def score(self, edges):
+        return self.trunk(torch.cat([edges.source, edges.target], 1))
+
+    def forward(self, graph, x):
+        graph.nodes = x
+        return graph.over_edges(self.score)
+
+
+def train(graphs, y, rate):
+    net = Scorer(3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=rate)
+    for graph in graphs:
+        loss = nn.functional.mse_loss(net(graph, graph.x), y)
+        loss.backward()  # GRD501
+        optimizer.step()
+""",
     "fabric: nothing is cleared, and the loss is no scalar": """
 from lightning.fabric import Fabric
 

@@ -143,17 +143,23 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(ref: Ref, record: Instance, name: str) -> Native | None:
+def engine_method(record: Instance, name: str) -> Native | None:
     """Return a known method of an engine."""
     if not is_engine(record) or not isinstance(record.cls, External):
         return None
-    methods = ENGINES[record.cls.path]
+    return ENGINES[record.cls.path].get(name)
 
-    def launch(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        """launch(function, *args): function(fabric, *args), in each process."""
-        return machine.call(state, args.get(0, "function"), args._replace(positional=(ref, *args.positional[1:])), node)
 
-    return launch if name == "launch" and methods is _FABRIC else methods.get(name)
+def launched(state: State, func: Unknown, args: Args) -> tuple[Value, Args] | None:
+    """Return what `fabric.launch(function, *args)` calls in each process: `function(fabric, *args)`."""
+    if func.key is None or func.key[0] != "attr" or func.key[2] != "launch" or not args.positional:
+        return None
+    fabric = func.key[1]
+    record = state.heap.get(fabric.id) if isinstance(fabric, Ref) else None
+    if not isinstance(fabric, Ref) or not isinstance(record, Instance) or not isinstance(record.cls, External):
+        return None
+    is_fabric = ENGINES.get(record.cls.path) is _FABRIC
+    return (args.positional[0], args._replace(positional=(fabric, *args.positional[1:]))) if is_fabric else None
 
 
 def is_engine(record: Instance) -> bool:

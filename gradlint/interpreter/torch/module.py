@@ -314,7 +314,7 @@ def call_module_method(
             remove(state, record)
         return None
     elif is_engine(record):
-        known = engine_method(ref, record, name)
+        known = engine_method(record, name)
         if known is not None:
             return known(machine, state, args, node)
         machine.announce(state, NameMissing(node, ref, name))

@@ -63,6 +63,9 @@ class Names:
         self.kept_as: dict[str, str] = {}
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
+        self.items: dict[str, list[cst.Call]] = {}
+        self._called: set[str] = set()
+        self._loops: list[tuple[frozenset[str], cst.CSTNode]] = []
         self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
         self._networks: list[cst.CSTNode] = []
         stack: list[tuple[cst.CSTNode, bool]] = [(root, True)]
@@ -93,6 +96,10 @@ class Names:
                 uses = self.of(function) if node.args else None
                 if uses is not None:
                     uses.called = True
+                if isinstance(function, cst.Subscript) and (place := spelled(function.value)) is not None:
+                    self._called.add(place)
+                if isinstance(function, cst.Attribute) and function.attr.value == "append":
+                    self._put(spelled(function.value), [arg.value for arg in node.args])
                 if isinstance(node.func, cst.Attribute) and node.func.attr.value == "step" and node.args:
                     owner = self.of(node.func.value)
                     if owner is not None:
@@ -111,6 +118,8 @@ class Names:
                 self._assign(node, top)
             case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For() | cst.CompFor():
                 self.bind(node.target, top)
+                if isinstance(node, cst.For):
+                    self._loops.append((frozenset(_places(node.target)), node.iter))
             case cst.FunctionDef() | cst.ClassDef() | cst.AsName() | cst.Param():
                 if isinstance(node, cst.ClassDef) and any(map(_is_forward, node.body.body)):
                     self._networks.append(node)
@@ -136,6 +145,22 @@ class Names:
             elif place is not None and isinstance(node.value, cst.Call):
                 self.results.setdefault(place, []).append(node.value)
             self.keep(target, node.value)
+            self._put(place, _members(node.value))
+
+    def _put(self, place: str | None, members: Iterable[cst.CSTNode]) -> None:
+        """Note the calls that make members of a list."""
+        if place is not None:
+            calls = [one for one in map(wrapped, members) if isinstance(one, cst.Call)]
+            self.items.setdefault(place, []).extend(calls)
+
+    @cached_property
+    def called_items(self) -> AbstractSet[str]:
+        """The lists whose members are called: by a subscript, or by the name that a loop gives them."""
+        called = set(self._called)
+        for targets, over in self._loops:
+            if any(self.uses[one].called for one in targets if one in self.uses):
+                called.update(name for node in reachable([over], parts) if (name := spelled(node)) is not None)
+        return called
 
     @cached_property
     def for_losses(self) -> AbstractSet[cst.CSTNode]:
@@ -236,6 +261,15 @@ def _places(target: cst.CSTNode) -> Iterator[str]:
             yield from _places(element.value)
     elif (place := spelled(target)) is not None:
         yield place
+
+
+def _members(made: cst.CSTNode) -> list[cst.CSTNode]:
+    """Return what makes the members of a list, or of a `nn.ModuleList` of one."""
+    if isinstance(made, cst.Call) and called_name(made) == "ModuleList" and made.args:
+        return _members(made.args[0].value)
+    if isinstance(made, (cst.ListComp, cst.GeneratorExp)):
+        return [made.elt]
+    return [one.value for one in made.elements] if isinstance(made, cst.List) else []
 
 
 def owner_of(place: str) -> str:
@@ -354,6 +388,11 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
                 yield wrapped(call), Assumption(kind, name, role, call)
             elif place != name and uses.called and guesses.is_layer(called_name(wrapped(call)), name):
                 yield wrapped(call), Assumption("use", name, "a network", call)
+    for place in names.items.keys() & names.called_items:
+        name = attribute_of(place)
+        for call in names.items[place] if place != name else ():
+            if guesses.is_layer(called_name(call), name):
+                yield call, Assumption("use", f"{name}[...]", "a network", call)
 
 
 def _made_together(names: Names) -> Iterator[tuple[cst.CSTNode, tuple[Assumption | str, ...]]]:

@@ -111,9 +111,13 @@ _NO_LAYER = re.compile(
 )
 
 
-def is_layer(cls: str, attribute: str) -> bool:
-    """Return whether an attribute that is called, made by something capitalised, is rather a layer than a tool."""
-    return cls[:1].isupper() and not any(_NO_LAYER.fullmatch(name.lower()) for name in (cls, attribute))
+_LAYER = re.compile(r"\w*(mlp|net|cnn|rnn|conv|layer|block|encoder|decoder|linear|backbone)\w*")
+
+
+def is_layer(maker: str, attribute: str) -> bool:
+    """Return whether an attribute that is called, made by a class or a maker of layers, is a layer, and no tool."""
+    makes = maker[:1].isupper() or _LAYER.fullmatch(maker) is not None
+    return makes and not any(_NO_LAYER.fullmatch(name.lower()) for name in (maker, attribute))
 
 
 _BACKPROPAGATING = frozenset(
