@@ -291,7 +291,12 @@ class LoopOrderDetector(Detector[Steps]):
             self.report(fault.ClosureWithoutBackward(it.node, closure=function.code.node))
 
     def on_leaf_written(self, state: State, it: announcement.LeafWritten) -> None:
-        """Take an update by hand for a step, if the leaf's own gradient is part of what is written."""
+        """Take an update by hand for a step, if the leaf's own gradient is part of what is written.
+
+        What an optimizer trains is moved along its gradient for other ends, as by an attack on the network.
+        """
+        if any(param.id == it.leaf for one, held in self._holding(state) if one != it.leaf for param in held):
+            return
         record = state.heap.get(it.leaf)
         gradient = record.accumulated if isinstance(record, Tensor) and record.grad is True else None
         kept = state.heap.get(gradient.id) if isinstance(gradient, Ref) else None
@@ -584,6 +589,7 @@ def _is_scheduler(node: cst.CSTNode) -> bool:
 
 
 def _last_name(node: cst.CSTNode) -> str:
+    node = node.func if isinstance(node, cst.Call) else node  # As of `LambdaLR(...).step`.
     name = node.attr if isinstance(node, cst.Attribute) else node
     return name.value if isinstance(name, cst.Name) else ""
 

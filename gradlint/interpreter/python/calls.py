@@ -193,12 +193,13 @@ def _unfollowed(
     """Give up a call: of a method, the object may have attributes now that were not seen."""
     machine.give_up(reason, node)
     name = function.code.name
+    again = function.code in machine.stack  # What it does to its arguments, the calls before this one have done.
     if name == "forward" and machine.assumes:
         # A network computes; it does not train itself.
         escape(machine, state, args.values(), node)
         result: Value = Unknown(syntax=node)
-    elif function.code.is_abstract and machine.assumes and not guesses.may_train(name):
-        machine.assume(Assumption("name", name, "a method that neither clears gradients nor steps", node))
+    elif (again or function.code.is_abstract) and machine.assumes and not guesses.may_train(name):
+        machine.assume(Assumption("name", name, "a function that neither clears gradients nor steps", node))
         result = may_depend_on(origins(state, args.values()), node)
     else:
         result = unknown_call(machine, state, args.values(), node)
