@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
 from gradlint.domain.shape import Shape, Sym
@@ -244,8 +245,10 @@ def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) 
     made = Node("unbind", node, [Edge(record.node, record.grad)], tracked=tracked)
     number = count if isinstance(count, int) and count <= 8 else 2
     kind = "multi" if state.grad else "no_grad"
+    # A tensor of several elements may have rows of one.
+    kept = frozenset(tag for tag in record.tags if not isinstance(tag, Assumption)) - {OVERLAP, "several"}
     rows = [
-        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=record.tags - {OVERLAP})
+        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=kept)
         for _ in range(number)
     ]
     return Sequence(tuple(rows), "list", number != count)
