@@ -32,6 +32,7 @@ from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.files import Files, Unit
 from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
+from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
@@ -207,6 +208,19 @@ class Checker:
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
+        try:
+            return self._check_unit(unit, text, path, filename, config, also)
+        except Exception:
+            refusal = refusal_of_compiler(text)
+            if refusal is None:
+                raise
+            return self._refuse(refusal, text, filename, config)  # It parses, and is no program of Python's.
+
+    def _check_unit(
+        self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding]
+    ) -> Checked:
+        """Interpret, judge, suppress."""
+        files = self._projects.files(config)
         run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self._rules_for(config, filename)
         found, elsewhere = self._judged(interpretation, unit.module, filename, rules)

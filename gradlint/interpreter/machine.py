@@ -109,6 +109,7 @@ class Machine(ABC):
         self.program = program
         self.budget = budget
         self.steps = budget
+        self.worked = 0
         self.limit = 0
         self.allowance = int(budget * OTHER_FILES)
         self.foreign_limit: int | None = None
@@ -231,6 +232,16 @@ class Machine(ABC):
         if self.budget < self.limit:
             raise OutOfBudgetError
         return states
+
+    def work(self, count: int = 1) -> None:
+        """Count what one instruction does beside itself: operations, calls, objects copied or looked at.
+
+        All of that together may be no more than the file has steps. Each instruction does little in programs that people
+        write; ten nested lists of ten would let one do anything.
+        """
+        self.worked += count
+        if self.worked > self.steps:
+            raise OutOfBudgetError
 
     def _without_lost(self, states: list[State]) -> list[State]:
         """Return the paths that go on where some have raised."""

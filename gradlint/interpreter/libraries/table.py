@@ -121,6 +121,7 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
     """copy.deepcopy: graph leaves and what holds them; a tensor with a graph is refused."""
+    machine.work()
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         return _copied_tensor(machine, state, tensor, node, memo)
