@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradlint.domain import value as values
-from gradlint.domain.value import Mapping, Record, Sequence, Unknown, Value
+from gradlint.domain.value import Mapping, Record, Sequence, Tensor, Unknown, Value
 
 LARGEST = 4_096
 """The characters of a text, the bits of an integer, the items of a container, and the parts of a tuple, those of tuples
 within it counted each time they occur. What is larger is known by its kind alone; a list by its first items."""
+
+_RANK = 64
+"""The dimensions up to which the sizes of tensors are known: most operations of torch take no more."""
 
 _WORK = 1 << 20
 """The characters that one operation on texts may make: more cost time, though the result is not kept."""
@@ -33,6 +36,8 @@ def bounded_record(record: Record) -> Record:
         return record._replace(items=record.items[:LARGEST], open=True)
     if type(record) is Mapping and len(record.items) > LARGEST:
         return record._replace(items=dict(list(record.items.items())[:LARGEST]), open=True)
+    if type(record) is Tensor and record.shape is not None and len(record.shape) > _RANK:
+        return record._replace(shape=None)
     return record
 
 
@@ -77,5 +82,5 @@ _IS_LARGE: dict[type, Any] = {
 }
 _KIND: dict[type, str] = {str: "str", int: "int"}
 
-CAN_BE_LARGE = frozenset({*_IS_LARGE, Sequence, Mapping})
+CAN_BE_LARGE = frozenset({*_IS_LARGE, Sequence, Mapping, Tensor})
 """The classes of values and records that these limits are about."""

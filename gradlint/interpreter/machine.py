@@ -236,8 +236,8 @@ class Machine(ABC):
     def work(self, count: int = 1) -> None:
         """Count what one instruction does beside itself: operations, calls, objects copied or looked at.
 
-        All of that together may be no more than the file has steps. Each instruction does little in programs that people
-        write; ten nested lists of ten would let one do anything.
+        All of that together may be no more than the file has steps: in programs that people write each instruction does
+        little, and in those that want to hurt one instruction may do anything.
         """
         self.worked += count
         if self.worked > self.steps:
