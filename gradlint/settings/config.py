@@ -8,12 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec
-
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.settings.selection import Selection, longest, matches
+from gradlint.source.patterns import Patterns
 
 DEFAULT_EXCLUDE = (
     *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytype"),
@@ -37,7 +36,7 @@ class FileIgnore(NamedTuple):
         """Return whether findings of the rule in the file at the absolute path do not count."""
         if not any(matches(code, rule) for code in self.codes) or not path.is_relative_to(self.root):
             return False
-        return _spec(self.pattern).match_file(path.relative_to(self.root).as_posix())
+        return _spec(self.pattern).match(path.relative_to(self.root).as_posix(), is_directory=False) is True
 
 
 class Config(Frozen):
@@ -115,5 +114,5 @@ def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ..
 
 
 @lru_cache(maxsize=256)
-def _spec(pattern: str) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([pattern])
+def _spec(pattern: str) -> Patterns:
+    return Patterns([pattern])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
+import codecs
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,11 +10,10 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
+from gradlint.source.patterns import Patterns
 from gradlint.source.read import Unusable, unreadable
 
 SUFFIX = ".py"
@@ -27,7 +26,7 @@ class Gitignores:
     """The `.gitignore` files of all directories that were asked about, each read once."""
 
     def __init__(self) -> None:
-        self._specs: dict[Path, tuple[tuple[Path, GitIgnoreSpec], ...]] = {}
+        self._specs: dict[Path, tuple[tuple[Path, Patterns], ...]] = {}
 
     def ignore(self, path: Path, *, is_directory: bool) -> bool:
         """Return whether git would leave this entry of a directory out; the deepest file with an opinion decides.
@@ -35,18 +34,17 @@ class Gitignores:
         That a directory above is left out is for the caller to know, who comes from there.
         """
         for root, spec in reversed(self._above(path.parent)):
-            relative = path.relative_to(root).as_posix() + ("/" if is_directory else "")
-            verdict = spec.check_file(relative).include
+            verdict = spec.match(path.relative_to(root).as_posix(), is_directory=is_directory)
             if verdict is not None:
                 return verdict
         return False
 
-    def _above(self, directory: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
+    def _above(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
         if directory not in self._specs:
             self._specs[directory] = (*self._outer(directory), *_rules(directory))
         return self._specs[directory]
 
-    def _outer(self, directory: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
+    def _outer(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
         """Return what holds from further up: to the root of the repository, or, outside of any, of the walk."""
         parent = directory.parent
         if (directory / ".git").exists() or parent == directory:
@@ -55,19 +53,19 @@ class Gitignores:
         return self._above(parent) if in_repository or parent in self._specs else ()
 
 
-def _rules(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+def _rules(directory: Path) -> list[tuple[Path, Patterns]]:
     """Return the rules of one directory; at the root of a repository also those that are private to the clone."""
     texts = [_text(directory / ".git" / "info" / "exclude"), _text(directory / ".gitignore")]
-    lines = [line for text in texts for line in text.splitlines()]
-    return [(directory, GitIgnoreSpec.from_lines(lines))] if lines else []
+    lines = [line for text in texts for line in text.split(b"\n")]
+    return [(directory, Patterns(lines))] if lines else []
 
 
-def _text(path: Path) -> str:
-    """Return the content; empty where there is none or git itself could not read it."""
+def _text(path: Path) -> bytes:
+    """Return the content, without a mark of UTF-8; empty where there is none or git itself could not read it."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError:
-        return ""
+        return b""
 
 
 class Found(Frozen):
@@ -148,17 +146,14 @@ class Discovery:
 def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
     """Return whether `exclude` names this very entry.
 
-    A pattern without a slash is a name, wherever it stands; one with a slash is a path from the
-    configuration's directory, in the syntax of `.gitignore`."""
-    names, paths = _patterns(config.exclude)
-    if any(fnmatch.fnmatchcase(path.name, pattern) for pattern in names):
-        return True
-    if not paths.patterns or not path.is_relative_to(config.root):
-        return False
-    return paths.match_file(path.relative_to(config.root).as_posix() + ("/" if is_directory else ""))
+    The patterns are those of `.gitignore`: one without a slash is a name, wherever it stands; one with a slash is a path
+    from the configuration's directory.
+    """
+    inside = path.is_relative_to(config.root)
+    known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.
+    return _patterns(config.exclude).names(known_as, is_directory=is_directory) is True
 
 
 @lru_cache(maxsize=64)
-def _patterns(exclude: tuple[str, ...]) -> tuple[tuple[str, ...], GitIgnoreSpec]:
-    names = tuple(pattern.rstrip("/") for pattern in exclude if "/" not in pattern.rstrip("/"))
-    return names, GitIgnoreSpec.from_lines(pattern for pattern in exclude if "/" in pattern.rstrip("/"))
+def _patterns(exclude: tuple[str, ...]) -> Patterns:
+    return Patterns(exclude)
