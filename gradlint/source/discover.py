@@ -146,8 +146,8 @@ class Discovery:
 def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
     """Return whether `exclude` names this very entry.
 
-    The patterns are those of `.gitignore`: one without a slash is a name, wherever it stands; one with a slash is a path
-    from the configuration's directory.
+    The patterns are those of `.gitignore`: one without a slash is a name, wherever it stands; one with a slash is a
+    path from the configuration's directory.
     """
     inside = path.is_relative_to(config.root)
     known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.

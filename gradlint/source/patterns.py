@@ -47,7 +47,7 @@ class Patterns:
 
 @dataclass
 class _Pattern:
-    """One line: `literal` is what it begins with, up to the first letter with a meaning, and `rest` the other letters."""
+    """One line: `literal` is what it begins with, up to the first letter with a meaning, `rest` the other letters."""
 
     literal: bytes
     rest: bytes
