@@ -34,7 +34,7 @@ from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
 from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
-from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
+from gradlint.source.read import OUTSIDE, Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
 class Interpreted(Protocol):
@@ -95,6 +95,7 @@ def check_paths(
     names = [str(path) for path in paths]
     discovery = Discovery(configs or Configs(config), force_exclude)
     files = discovery.files(names)
+    links = tuple(f"{link}: {OUTSIDE}" for link in discovery.links)
     checking = checker or Checker()
     report = progress or (lambda done, total: None)
 
@@ -104,7 +105,7 @@ def check_paths(
             checked.append(checking.check_file(found))
             report(done, len(files))
         context = checking.check_importers(files, discovery)
-        return Outcome(checking.gather(files, checked, context), checking.end())
+        return Outcome(checking.gather(files, checked, context), (*checking.end(), *links))
 
     with no_collection():
         return with_deep_stack(run)
@@ -194,7 +195,7 @@ class Checker:
             lambda finding, now: wanted(finding, config, now),
         )
         touched = mended.after != text or mended.broken or not mended.settled
-        return replace(last, mended=mended) if touched else last
+        return replace(last, mended=replace(mended, found=checked.findings)) if touched else last
 
     def check_text(self, text: str, filename: str, config: Config, also: Sequence[Finding] = ()) -> Checked:
         """Parse, interpret, judge, suppress; a text that is not about torch, of which nothing is said, is only parsed.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Collection, Mapping
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,13 +38,17 @@ class Crash(Frozen):
 
 
 class Mended(Frozen):
-    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use."""
+    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use.
+
+    `found` is what was found in the text before.
+    """
 
     before: str
     after: str
     made: Mapping[tuple[str, str], int] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     settled: bool = True
+    found: tuple[Finding, ...] = ()
 
 
 class Checked(Frozen):
@@ -72,6 +76,16 @@ class Outcome(Frozen):
 
     files: tuple[Checked, ...]
     warnings: tuple[str, ...] = ()
+
+    def without_fixes(self, filenames: Collection[str]) -> Outcome:
+        """Return what there is where the mended texts of some files could not be written: what there was before."""
+        files = (
+            replace(file, findings=file.mended.found, text=file.mended.before, mended=None)
+            if file.mended is not None and file.filename in filenames
+            else file
+            for file in self.files
+        )
+        return replace(self, files=tuple(files))
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -15,7 +15,7 @@ import click
 from gradlint.check import Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
-from gradlint.entrypoints.problem import config_errors_as_problems, no_such_file
+from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
@@ -60,6 +60,7 @@ class Options:
     isolated: bool
     python: str | None
     no_environment: bool
+    follow_links: bool
     stdin_filename: str | None
     output_format: str | None
     exit_zero: bool
@@ -90,6 +91,7 @@ class Options:
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
 @click.option("--no-environment", is_flag=True, help="Read no installed packages.")
+@click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -114,16 +116,17 @@ def run(options: Options) -> int:
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
+    outcome, unfixed = _settle(outcome, options, configs, piped)
     outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
-    problems = [*map(no_such_file, missing), *_settle(outcome, options, configs, piped)]
+    problems = [*map(no_such_file, missing), *unfixed]
     for problem in problems:
-        click.echo(f"gradlint: error: {problem}", err=True)
+        complain(f"error: {problem}")
     for crash in outcome.crashes:
-        click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
+        complain(f"internal error in {crash.filename}: {crash.summary}; please report it")
         if options.traceback:
             click.echo(crash.trace, err=True)
     for warning in outcome.warnings:
-        click.echo(f"gradlint: warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
@@ -193,18 +196,25 @@ def _piped_config(options: Options, configs: Configs) -> Config:
     return configs.of(Path(options.stdin_filename or STDIN).absolute().parent)
 
 
-def _settle(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> list[str]:
-    """Write mended texts, or show what would change; what went wrong, a line for each."""
+def _settle(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> tuple[Outcome, list[str]]:
+    """Write mended texts, or show what would change; return what there is then, and a line for what went wrong."""
     problems = broken(outcome)
     if options.diff:
-        click.echo("".join(diff(outcome)), nl=False)
+        click.echo("".join(diff(outcome, escaped=_is_read_by_people())), nl=False)
     elif piped is None:
-        problems += write_files(outcome)
+        unwritten = write_files(outcome)
+        problems += [f"{filename}: {why}" for filename, why in unwritten.items()]
+        outcome = outcome.without_fixes(unwritten)
     elif _piped_config(options, configs).fix:
         mended = next(iter(outcome.mended.values()), None)
         text = piped.decode(errors="surrogateescape") if mended is None else mended.after
         click.echo(text.encode(errors="surrogateescape"), nl=False)
-    return problems
+    return outcome, problems
+
+
+def _is_read_by_people() -> bool:
+    """Return whether a diff goes to a terminal or the log of GitHub Actions, and to no program that applies it."""
+    return sys.stdout.isatty() or "GITHUB_ACTIONS" in os.environ
 
 
 def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> None:
@@ -254,6 +264,7 @@ def _overrides(options: Options) -> Overrides:
         unfixable=unfixable,
         python=None if options.python is None else interpreter(options.python),
         no_environment=options.no_environment,
+        follow_links=options.follow_links,
     )
 
 

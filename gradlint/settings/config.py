@@ -43,6 +43,7 @@ class Config(Frozen):
     """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in.
 
     `environment` is an interpreter or the directory of an environment, whose packages are read as source.
+    `follow_links`: files are read to which links lead that leave the tree; only the command line says so.
     """
 
     root: Path = field(default_factory=Path.cwd)
@@ -57,6 +58,7 @@ class Config(Frozen):
     fixable: tuple[str, ...] = ("ALL",)
     unfixable: tuple[str, ...] = ()
     environment: Path | None = None
+    follow_links: bool = False
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""
@@ -82,6 +84,7 @@ class Overrides(Frozen):
     unfixable: tuple[str, ...] = ()
     python: Path | None = None
     no_environment: bool = False
+    follow_links: bool = False
 
     def apply(self, config: Config) -> Config:
         """Return the configuration with these options on top."""
@@ -96,6 +99,7 @@ class Overrides(Frozen):
             fixable=config.fixable if self.fixable is None else self.fixable,
             unfixable=(*config.unfixable, *self.unfixable),
             environment=None if self.no_environment else self.python or config.environment,
+            follow_links=self.follow_links,
         )
 
 

@@ -14,7 +14,7 @@ from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.source.patterns import Patterns
-from gradlint.source.read import Unusable, unreadable
+from gradlint.source.read import OUTSIDE, Unusable, leads_out, unreadable
 
 SUFFIX = ".py"
 NOTEBOOK = ".ipynb"
@@ -84,6 +84,8 @@ class Discovery:
 
     configs: Configs
     force_exclude: bool = False
+    links: list[str] = field(default_factory=list)
+    """The links that are not followed, as they lead out of the directory that was asked for."""
     _gitignores: Gitignores = field(default_factory=Gitignores)
 
     def files(self, names: Iterable[str]) -> list[Found]:
@@ -104,12 +106,16 @@ class Discovery:
         path = Path(os.path.abspath(name))
         if path.is_dir():
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
-                yield from self._walk(path, name)
+                yield from self._walk(path, name, path)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
+            config = self.configs.of(path.parent)
             problem = unreadable(_OF_A_NOTEBOOK) if path.suffix == NOTEBOOK else None
-            yield Found(name, path, self.configs.of(path.parent), explicit=True, problem=problem)
+            root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
+            if not config.follow_links and leads_out(path, root):
+                problem = unreadable(OUTSIDE)
+            yield Found(name, path, config, explicit=True, problem=problem)
 
-    def _walk(self, directory: Path, name: str) -> Iterator[Found]:
+    def _walk(self, directory: Path, name: str, root: Path) -> Iterator[Found]:
         """Yield the Python files in and below one directory; an entry that is kept out is not even looked into."""
         config = self.configs.of(directory)
         try:
@@ -125,9 +131,12 @@ class Discovery:
             if self._excluded(path, config, is_directory=is_directory):
                 continue
             if is_directory:
-                yield from self._walk(path, known_as)
+                yield from self._walk(path, known_as, root)
             elif entry.name.endswith(SUFFIX) and not path.is_dir():
-                yield Found(known_as, path, config)
+                if entry.is_symlink() and not config.follow_links and leads_out(path, root):
+                    self.links.append(known_as)
+                else:
+                    yield Found(known_as, path, config)
 
     def _excluded(self, path: Path, config: Config, *, is_directory: bool) -> bool:
         if excludes(config, path, is_directory=is_directory):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+from gradlint.report.printable import printable
 from gradlint.settings.config import ConfigError
 from gradlint.settings.file import KEYS, load
 from gradlint.source.discover import excludes
@@ -37,7 +38,7 @@ def check_configuration(text: str, folder: Path) -> None:
     try:
         config = load(path)
     except ConfigError as error:
-        assert str(error).isprintable(), "an error must be one line that a terminal can show"
+        assert printable(str(error)).isprintable(), "an error must be one line that a terminal can show"
         return
     excludes(config, folder / "a" / "b.py", is_directory=False)
     for ignore in config.per_file_ignores:
