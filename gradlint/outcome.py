@@ -56,7 +56,7 @@ class Checked(Frozen):
 
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
-    of what it calls with grad mode off.
+    of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may.
     """
 
     filename: str
@@ -69,6 +69,7 @@ class Checked(Frozen):
     mended: Mended | None = None
     elsewhere: tuple[Finding, ...] = ()
     called_off: frozenset[str] = frozenset()
+    late: bool = False
 
 
 class Outcome(Frozen):
@@ -97,6 +98,11 @@ class Outcome(Frozen):
     def crashes(self) -> tuple[Crash, ...]:
         """The files about which we cannot say anything, by our own fault."""
         return tuple(file.crash for file in self.files if file.crash is not None)
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """The files that were given up, as they took more time than a file may."""
+        return tuple(file.filename for file in self.files if file.late)
 
     @property
     def mended(self) -> dict[str, Mended]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from gradlint.check import Checker, check_content, check_paths
+from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
@@ -61,6 +61,7 @@ class Options:
     python: str | None
     no_environment: bool
     follow_links: bool
+    file_seconds: float
     stdin_filename: str | None
     output_format: str | None
     exit_zero: bool
@@ -92,6 +93,13 @@ class Options:
 @click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
 @click.option("--no-environment", is_flag=True, help="Read no installed packages.")
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
+@click.option(
+    "--file-seconds",
+    type=click.FloatRange(min=0),
+    default=FILE_SECONDS,
+    show_default=True,
+    help="Give a file up that takes more of the processor's time; 0: never.",
+)
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -118,7 +126,8 @@ def run(options: Options) -> int:
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
     outcome, unfixed = _settle(outcome, options, configs, piped)
     outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
-    problems = [*map(no_such_file, missing), *unfixed]
+    limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
+    problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
     for problem in problems:
         complain(f"error: {problem}")
     for crash in outcome.crashes:
@@ -165,7 +174,7 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
         def wanted(finding: Finding, config: Config, text: str) -> bool:
             return (options.diff or config.fix) and config.fixes(finding) and heals(finding, text)
 
-        checker = Checker(wanted=wanted)
+        checker = Checker(wanted=wanted, seconds=options.file_seconds)
         if piped is not None:
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:

@@ -19,6 +19,7 @@ import libcst as cst
 from gradlint.domain import announcement as happening
 from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
+from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
@@ -231,6 +232,7 @@ class Machine(ABC):
                 return states
         if self.budget < self.limit:
             raise OutOfBudgetError
+        look_at_clock()
         return states
 
     def work(self, count: int = 1) -> None:
@@ -242,6 +244,7 @@ class Machine(ABC):
         self.worked += count
         if self.worked > self.steps:
             raise OutOfBudgetError
+        look_at_clock()
 
     def _without_lost(self, states: list[State]) -> list[State]:
         """Return the paths that go on where some have raised."""

@@ -164,14 +164,18 @@ _SIZES_END = 1 << 63
 """Where the whole numbers end that torch takes."""
 
 
+_DEEPEST = 70
+"""How many levels of lists are looked into: tensors have up to 64 dimensions."""
+
+
 def operand_of(machine: Machine, state: State, value: Value) -> object:
     """Return an argument as the size rules see it; of lists within lists only so many parts are looked at."""
-    return _operand(machine, state, value, count(LARGEST, -1))
+    return _operand(machine, state, value, count(LARGEST, -1), _DEEPEST)
 
 
-def _operand(machine: Machine, state: State, value: Value, left: Iterator[int]) -> object:
+def _operand(machine: Machine, state: State, value: Value, left: Iterator[int], levels: int) -> object:
     """Return an argument, or UNKNOWN where no parts are left: a list may hold another one twice, or itself."""
-    if next(left) < 0 or (type(value) is int and abs(value) >= _SIZES_END):
+    if next(left) < 0 or not levels or (type(value) is int and abs(value) >= _SIZES_END):
         return UNKNOWN
     if value is None or isinstance(value, (bool, int, float, complex, str, Sym)) or value is ...:
         return value
@@ -180,7 +184,7 @@ def _operand(machine: Machine, state: State, value: Value, left: Iterator[int]) 
         if isinstance(record, Tensor):
             return Operand(record.shape, record.dtype)
         if isinstance(record, Sequence):
-            items = [_operand(machine, state, item, left) for item in record.items]
+            items = [_operand(machine, state, item, left, levels - 1) for item in record.items]
             return _alike(items) if record.open else items
         return UNKNOWN
     if isinstance(value, Unknown):
@@ -196,9 +200,11 @@ def _operand(machine: Machine, state: State, value: Value, left: Iterator[int]) 
             return size_symbol(machine, value)
         return Operand(() if is_scalar(value) else None, None, True) if value.kind == "number" else UNKNOWN
     if type(value) is tuple:
-        return tuple([_operand(machine, state, item, left) for item in value])
+        return tuple([_operand(machine, state, item, left, levels - 1) for item in value])
     if isinstance(value, slice):
-        return slice(*(_operand(machine, state, part, left) for part in (value.start, value.stop, value.step)))
+        return slice(
+            *(_operand(machine, state, part, left, levels - 1) for part in (value.start, value.stop, value.step))
+        )
     if isinstance(value, External):
         return dtypes.named(value.path.removeprefix("torch.")) or UNKNOWN
     return UNKNOWN
