@@ -107,14 +107,14 @@ class Grammar:
 
     def _display(self, depth: int) -> str:
         items = [("*" if self._rng.random() < 0.15 else "") + self.expression(depth) for _ in range(3)]
-        left, right = self._rng.choice(["[]", "()", "{}"])
+        left, right = self._rng.choice([("[", "]"), ("(", ")"), ("{", "}")])
         return f"{left}{', '.join(items)},{right}"
 
     def _mapping(self, depth: int) -> str:
         return f"{{{self.expression(depth)}: {self.expression(depth)}, **{self.expression(depth)}}}"
 
     def _comprehension(self, depth: int) -> str:
-        left, right = self._rng.choice(["[]", "()", "{}"])
+        left, right = self._rng.choice([("[", "]"), ("(", ")"), ("{", "}")])
         test = f" if {self.expression(depth)}" if self._rng.random() < 0.5 else ""
         return (
             f"{left}{self.expression(depth)} for {self._rng.choice(_TARGETS)} in {self.expression(depth)}{test}{right}"
@@ -305,4 +305,4 @@ def _torch_for(name: str, rng: random.Random) -> str:
     return rng.choice("xysldmf") if rng.random() < 0.7 else rng.choice(_ATOMS)
 
 
-_PYTHON = frozenset(keyword.kwlist + keyword.softkwlist)
+_PYTHON = frozenset([*keyword.kwlist, *keyword.softkwlist])

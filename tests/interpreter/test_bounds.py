@@ -7,8 +7,8 @@ import pytest
 
 from gradlint.check import Checker, check_source
 from gradlint.domain.size import LARGEST, bounded, bounded_record
-from gradlint.domain.value import Sequence, Unknown, Value
-from gradlint.interpreter import machine as machines
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.interpreter.interpret import interpret
 from gradlint.interpreter.machine import Machine
 from gradlint.settings.config import Config
@@ -63,7 +63,7 @@ class Costs:
         """Count an instruction."""
         self.steps += 1
 
-    def after(self, machine: Machine, states: list[machines.State], instr: Instr) -> None:
+    def after(self, machine: Machine, states: list[State], instr: Instr) -> None:
         """Measure what it has left in variables."""
         self.worked = machine.worked
         for state in states:
@@ -76,8 +76,8 @@ class Costs:
         """Nothing is counted."""
 
 
-def _size(value: Value, state: machines.State) -> int:
-    record = state.heap.get(value.id) if isinstance(value, machines.Ref) else value
+def _size(value: Value, state: State) -> int:
+    record = state.heap.get(value.id) if isinstance(value, Ref) else value
     if isinstance(record, (str, bytes, tuple)) and not hasattr(record, "_fields"):
         return len(record)
     if isinstance(record, Sequence):

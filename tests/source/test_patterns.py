@@ -38,7 +38,7 @@ def test_what_git_ignores_is_ignored(seed: int, tmp_path: Path) -> None:
         lines = [_pattern(rng) for _ in range(rng.randint(1, 3))]
         (tmp_path / ".gitignore").write_bytes("\n".join(lines).encode())
         asked = b"\0".join(path.encode() for path in paths)
-        command = ["git", "-C", tmp_path, "check-ignore", "--no-index", "-z", "--stdin"]
+        command = ["git", "-C", str(tmp_path), "check-ignore", "--no-index", "-z", "--stdin"]
         answer = subprocess.run(command, input=asked, capture_output=True).stdout
         ignored = {path.decode() for path in answer.split(b"\0") if path}
         patterns = Patterns(lines)
