@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real
+.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real fuzz
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -70,6 +70,12 @@ agree: $(READY)
 	$(BIN)/python -m tests.programs.run
 	$(BIN)/python -m tests.programs.run --confirm
 	$(BIN)/python -m tests.confirm.fresh
+
+# Look for programs that gradlint crashes on, or takes too long for: a minute, or FUZZ_SECONDS=3600. What is found is
+# made small, and kept as a test.
+FUZZ_SECONDS ?= 60
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED)
 
 # What gradlint finds in a fixed corpus must be what tests/golden records: a refactoring changes nothing.
 # GOLDEN="--only pages --sample 10" takes a part, GOLDEN=--diff-summary counts the differences by code.

@@ -15,6 +15,7 @@ from typing import Protocol
 import libcst as cst
 
 from gradlint.detect import detectors
+from gradlint.domain.clock import OutOfTimeError, limited
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
@@ -32,8 +33,9 @@ from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.files import Files, Unit
 from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
+from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
-from gradlint.source.read import Unusable, decode, is_about_torch, mentions_torch, read_bytes
+from gradlint.source.read import OUTSIDE, Unusable, decode, is_about_torch, mentions_torch, read_bytes
 
 
 class Interpreted(Protocol):
@@ -78,6 +80,9 @@ INTERPRET: Interpret = partial(interpret, listeners=detectors)
 _PROJECT = 2_000
 """A project of more files is not searched for those that import one."""
 
+FILE_SECONDS = 30.0
+"""How much of the processor's time the check of one file may take."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -94,6 +99,7 @@ def check_paths(
     names = [str(path) for path in paths]
     discovery = Discovery(configs or Configs(config), force_exclude)
     files = discovery.files(names)
+    links = tuple(f"{link}: {OUTSIDE}" for link in discovery.links)
     checking = checker or Checker()
     report = progress or (lambda done, total: None)
 
@@ -103,7 +109,7 @@ def check_paths(
             checked.append(checking.check_file(found))
             report(done, len(files))
         context = checking.check_importers(files, discovery)
-        return Outcome(checking.gather(files, checked, context), checking.end())
+        return Outcome(checking.gather(files, checked, context), (*checking.end(), *links))
 
     with no_collection():
         return with_deep_stack(run)
@@ -140,8 +146,13 @@ class Checker:
         interpret: Interpret | None = None,
         *,
         wanted: Callable[[Finding, Config, str], bool] | None = None,
+        seconds: float = FILE_SECONDS,
     ) -> None:
-        """`wanted` says whose fixes to make in a text; without it, none are."""
+        """`wanted` says whose fixes to make in a text; without it, none are.
+
+        A file that takes more `seconds` of the processor's time is given up; with 0, none is.
+        """
+        self._seconds = seconds
         self._rules = all_rules() if rules is None else tuple(rules)
         self._wanted = wanted
         self._interpret = interpret or INTERPRET
@@ -172,15 +183,25 @@ class Checker:
             self._wanted = wanted
 
     def check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
-        """Whatever the file holds. This is the one boundary that no crash of ours passes."""
+        """Whatever the file holds."""
+        return self._guarded(filename, lambda: self._check_content(content, filename, config))
+
+    def _guarded(self, filename: str, check: Callable[[], Checked]) -> Checked:
+        """Check a file within its time. This is the one boundary that no crash of ours passes."""
         try:
-            text = decode(content) if isinstance(content, bytes) else content
-            if isinstance(text, Unusable):
-                return self._refuse(text, "", filename, config)
-            checked = self.check_text(text, filename, config)
-            return checked if self._wanted is None else self._mend(text, checked, config)
+            with limited(self._seconds):
+                return check()
+        except OutOfTimeError:
+            return Checked(filename, late=True)
         except Exception as error:
             return Checked(filename, crash=Crash.of(filename, error))
+
+    def _check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
+        text = decode(content) if isinstance(content, bytes) else content
+        if isinstance(text, Unusable):
+            return self._refuse(text, "", filename, config)
+        checked = self.check_text(text, filename, config)
+        return checked if self._wanted is None else self._mend(text, checked, config)
 
     def _mend(self, text: str, checked: Checked, config: Config) -> Checked:
         """Make the fixes that are wanted; the findings are those of the mended text. No file is written here."""
@@ -193,7 +214,7 @@ class Checker:
             lambda finding, now: wanted(finding, config, now),
         )
         touched = mended.after != text or mended.broken or not mended.settled
-        return replace(last, mended=mended) if touched else last
+        return replace(last, mended=replace(mended, found=checked.findings)) if touched else last
 
     def check_text(self, text: str, filename: str, config: Config, also: Sequence[Finding] = ()) -> Checked:
         """Parse, interpret, judge, suppress; a text that is not about torch, of which nothing is said, is only parsed.
@@ -207,6 +228,21 @@ class Checker:
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
+        try:
+            return self._check_unit(unit, text, path, filename, config, also)
+        except OutOfTimeError:
+            raise
+        except Exception:
+            refusal = refusal_of_compiler(text)
+            if refusal is None:
+                raise
+            return self._refuse(refusal, text, filename, config)  # It parses, and is no program of Python's.
+
+    def _check_unit(
+        self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding]
+    ) -> Checked:
+        """Interpret, judge, suppress."""
+        files = self._projects.files(config)
         run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self._rules_for(config, filename)
         found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
@@ -274,7 +310,8 @@ class Checker:
         text = decode(content) if isinstance(content, bytes) else content
         if isinstance(text, str):
             order = sorted(new, key=lambda finding: finding.sort_key)
-            checked = self.check_text(text, found.name, found.config, order)
+            again = partial(self.check_text, text, found.name, found.config, order)
+            checked = self._guarded(found.name, again)
         return replace(checked, findings=grounded(checked.findings, own))
 
     def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
+from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
@@ -92,6 +93,7 @@ def findings_of(
     locator = Locator(module, atlas.home)
     here = (one for one in missing if one.report.node in atlas.home)
     for verdict in (*said, *here):
+        look_at_clock()
         path, places = atlas.sheet(verdict.report.node)
         if path in atlas.installed:
             moved = _outside(verdict, atlas)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Collection, Mapping
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,13 +38,17 @@ class Crash(Frozen):
 
 
 class Mended(Frozen):
-    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use."""
+    """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use.
+
+    `found` is what was found in the text before.
+    """
 
     before: str
     after: str
     made: Mapping[tuple[str, str], int] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     settled: bool = True
+    found: tuple[Finding, ...] = ()
 
 
 class Checked(Frozen):
@@ -52,7 +56,7 @@ class Checked(Frozen):
 
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
-    of what it calls with grad mode off.
+    of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may.
     """
 
     filename: str
@@ -65,6 +69,7 @@ class Checked(Frozen):
     mended: Mended | None = None
     elsewhere: tuple[Finding, ...] = ()
     called_off: frozenset[str] = frozenset()
+    late: bool = False
 
 
 class Outcome(Frozen):
@@ -72,6 +77,16 @@ class Outcome(Frozen):
 
     files: tuple[Checked, ...]
     warnings: tuple[str, ...] = ()
+
+    def without_fixes(self, filenames: Collection[str]) -> Outcome:
+        """Return what there is where the mended texts of some files could not be written: what there was before."""
+        files = (
+            replace(file, findings=file.mended.found, text=file.mended.before, mended=None)
+            if file.mended is not None and file.filename in filenames
+            else file
+            for file in self.files
+        )
+        return replace(self, files=tuple(files))
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -83,6 +98,11 @@ class Outcome(Frozen):
     def crashes(self) -> tuple[Crash, ...]:
         """The files about which we cannot say anything, by our own fault."""
         return tuple(file.crash for file in self.files if file.crash is not None)
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """The files that were given up, as they took more time than a file may."""
+        return tuple(file.filename for file in self.files if file.late)
 
     @property
     def mended(self) -> dict[str, Mended]:

@@ -194,4 +194,4 @@ def test_preparing_to_confirm_imports_no_torch() -> None:
 def test_starting_up_is_light() -> None:
     """The command line loads click; neither the parser nor any rule, nor what reads configuration."""
     loaded = loaded_by("import gradlint.entrypoints.cli, gradlint.entrypoints.flake8")
-    assert loaded.isdisjoint({"libcst", "pathspec", "tomllib", "gradlint.check", "gradlint.settings.config", "json"})
+    assert loaded.isdisjoint({"libcst", "tomllib", "gradlint.check", "gradlint.settings.config", "json"})

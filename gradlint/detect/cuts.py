@@ -9,10 +9,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node
-from gradlint.domain.walk import inputs, leaves, reachable
+from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import MEANS, RESHAPES, SCALES, SUMS
-from gradlint.interpreter.torch.backward import walk
 
 
 class Cut(NamedTuple):
@@ -205,7 +204,8 @@ def dead_terms(root: Node) -> Iterator[Lost]:
     trick.
     """
     terms = _terms(root)
-    dead = [term for term in terms if not _passes(term)]
+    passing = _passing(terms)
+    dead = [term for term in terms if term.id not in passing or (term.tracked is False and term.leaf is None)]
     if len(dead) == len(terms):
         return  # The leaves before them are lost altogether.
     lost = _without_copied([one for term in dead for one in lost_leaves(term, set())])
@@ -236,12 +236,17 @@ def _is_sum(node: Node) -> bool:
     return node.leaf is None and (name in _LINEAR or (name in SCALES and len(node.edges) == 1))
 
 
-def _passes(term: Node) -> bool:
-    """Return whether a gradient other than zero may get through a term to anything."""
-    if term.tracked is False and term.leaf is None:
-        return False
-    nodes = walk([term]).possible
-    return bool(receiving_leaves(nodes)) or any(map(_may_pass, nodes.values()))
+def _passing(terms: Iterable[Node]) -> set[int]:
+    """Return the nodes behind some terms through which a gradient other than zero may get to anything."""
+    to_leaves: set[int] = set()
+    to_unknown: set[int] = set()
+    for node in sorted(reachable(terms, gradient_inputs), key=lambda node: node.id):  # Inputs are older.
+        flowing = [edge for edge in node.edges if edge.flows is not False]
+        if node.leaf is not None or any(edge.node.id in to_leaves and edge.cut != "zero" for edge in flowing):
+            to_leaves.add(node.id)
+        if _may_pass(node) or any(edge.node.id in to_unknown for edge in flowing):
+            to_unknown.add(node.id)
+    return to_leaves | to_unknown
 
 
 def _may_pass(node: Node) -> bool:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
+from gradlint.domain.size import CAN_BE_LARGE, bounded, bounded_record
 from gradlint.domain.value import VALUES, File, Function, Instance, Record, Ref, Unknown, Value, Write
 
 Kind = TypeVar("Kind", bound=Record)
@@ -215,7 +216,7 @@ class State:
         if not self._owns_heap:
             self.heap = self.heap.copy()
             self._owns_heap = True
-        self.heap[address] = record
+        self.heap[address] = record if type(record) not in CAN_BE_LARGE else bounded_record(record)
         self.dirty.add(address)
 
     def new(self, record: Record) -> Ref:
@@ -263,7 +264,7 @@ class State:
         """Assign a variable or temporary of the current frame."""
         if self.frame not in self._owned:
             self.locals = self._own(self.frame)
-        self.locals[name] = value
+        self.locals[name] = value if type(value) not in CAN_BE_LARGE else self._bounded(value)
         self.dirty_frames.add(self.frame)
 
     def set_in(self, frame: int, name: str | int, value: Value) -> None:
@@ -272,8 +273,15 @@ class State:
             self.set(name, value)
             return
         names = self.frames[frame].names if frame in self._owned else self._own(frame)
-        names[name] = value
+        names[name] = value if type(value) not in CAN_BE_LARGE else self._bounded(value)
         self.dirty_frames.add(frame)
+
+    def _bounded(self, value: Value) -> Value:
+        """Return a value, or something unknown for one that is too large: then the graphs in it are out of sight."""
+        kept = bounded(value)
+        if kept is not value:
+            self.escape()
+        return kept
 
     def _own(self, number: int) -> Names:
         """Copy the variables of a frame that another state may share."""

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from gradlint.check import Checker, check_content, check_paths
+from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
-from gradlint.entrypoints.problem import config_errors_as_problems, no_such_file
+from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
@@ -60,6 +60,8 @@ class Options:
     isolated: bool
     python: str | None
     no_environment: bool
+    follow_links: bool
+    file_seconds: float
     stdin_filename: str | None
     output_format: str | None
     exit_zero: bool
@@ -90,6 +92,14 @@ class Options:
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
 @click.option("--no-environment", is_flag=True, help="Read no installed packages.")
+@click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
+@click.option(
+    "--file-seconds",
+    type=click.FloatRange(min=0),
+    default=FILE_SECONDS,
+    show_default=True,
+    help="Give a file up that takes more of the processor's time; 0: never.",
+)
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
@@ -114,16 +124,18 @@ def run(options: Options) -> int:
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
+    outcome, unfixed = _settle(outcome, options, configs, piped)
     outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
-    problems = [*map(no_such_file, missing), *_settle(outcome, options, configs, piped)]
+    limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
+    problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
     for problem in problems:
-        click.echo(f"gradlint: error: {problem}", err=True)
+        complain(f"error: {problem}")
     for crash in outcome.crashes:
-        click.echo(f"gradlint: internal error in {crash.filename}: {crash.summary}; please report it", err=True)
+        complain(f"internal error in {crash.filename}: {crash.summary}; please report it")
         if options.traceback:
             click.echo(crash.trace, err=True)
     for warning in outcome.warnings:
-        click.echo(f"gradlint: warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
@@ -162,7 +174,7 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
         def wanted(finding: Finding, config: Config, text: str) -> bool:
             return (options.diff or config.fix) and config.fixes(finding) and heals(finding, text)
 
-        checker = Checker(wanted=wanted)
+        checker = Checker(wanted=wanted, seconds=options.file_seconds)
         if piped is not None:
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:
@@ -193,18 +205,25 @@ def _piped_config(options: Options, configs: Configs) -> Config:
     return configs.of(Path(options.stdin_filename or STDIN).absolute().parent)
 
 
-def _settle(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> list[str]:
-    """Write mended texts, or show what would change; what went wrong, a line for each."""
+def _settle(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> tuple[Outcome, list[str]]:
+    """Write mended texts, or show what would change; return what there is then, and a line for what went wrong."""
     problems = broken(outcome)
     if options.diff:
-        click.echo("".join(diff(outcome)), nl=False)
+        click.echo("".join(diff(outcome, escaped=_is_read_by_people())), nl=False)
     elif piped is None:
-        problems += write_files(outcome)
+        unwritten = write_files(outcome)
+        problems += [f"{filename}: {why}" for filename, why in unwritten.items()]
+        outcome = outcome.without_fixes(unwritten)
     elif _piped_config(options, configs).fix:
         mended = next(iter(outcome.mended.values()), None)
         text = piped.decode(errors="surrogateescape") if mended is None else mended.after
         click.echo(text.encode(errors="surrogateescape"), nl=False)
-    return problems
+    return outcome, problems
+
+
+def _is_read_by_people() -> bool:
+    """Return whether a diff goes to a terminal or the log of GitHub Actions, and to no program that applies it."""
+    return sys.stdout.isatty() or "GITHUB_ACTIONS" in os.environ
 
 
 def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> None:
@@ -254,6 +273,7 @@ def _overrides(options: Options) -> Overrides:
         unfixable=unfixable,
         python=None if options.python is None else interpreter(options.python),
         no_environment=options.no_environment,
+        follow_links=options.follow_links,
     )
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 import click
 
 from gradlint import __version__
+from gradlint.report.printable import printable
 
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
@@ -78,7 +79,7 @@ def _complain(error: click.ClickException) -> int:
     """One line, which points to the help of the command where its usage was the mistake."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = f" (see `{context.command_path} --help`)" if context is not None else ""
-    line = f"gradlint: error: {error.format_message().rstrip('.')}{where}"
+    line = printable(f"gradlint: error: {error.format_message().rstrip('.')}{where}")
     print(error.format_message() if isinstance(error, click.exceptions.NoArgsIsHelpError) else line, file=sys.stderr)
     return 2
 

@@ -4,27 +4,53 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 import tempfile
 import tokenize
 from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from types import FrameType
 
-from gradlint.outcome import Outcome
+from gradlint.outcome import Mended, Outcome
+from gradlint.report.printable import printable
 from gradlint.source.read import decode
 
 
-def write_files(outcome: Outcome) -> list[str]:
-    """Write all mended texts to their files; one line for each that had to stay as it was."""
-    problems = []
-    for filename, mended in outcome.mended.items():
-        if mended.after == mended.before:
-            continue
-        try:
-            _write(Path(filename), mended.before, mended.after)
-        except _NotWrittenError as error:
-            problems.append(f"{filename}: not fixed: {error}")
+def write_files(outcome: Outcome) -> dict[str, str]:
+    """Write all mended texts to their files; return those that had to stay as they were, and why.
+
+    A file that goes under two names is written once.
+    """
+    problems: dict[str, str] = {}
+    written: dict[Path, Mended] = {}
+    with _terminated_in_order():
+        for filename, mended in outcome.mended.items():
+            target = Path(filename).resolve()
+            former = written.get(target)
+            if mended.after == mended.before or (former is not None and former.after == mended.after):
+                continue
+            try:
+                _write(target, mended.before, mended.after)
+                written[target] = mended
+            except _NotWrittenError as error:
+                problems[filename] = f"not fixed: {error}"
     return problems
+
+
+@contextmanager
+def _terminated_in_order() -> Iterator[None]:
+    """Let SIGTERM end the program as an exception does, so that nothing is left beside the files that are written."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    former = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
 
 
 def broken(outcome: Outcome) -> list[str]:
@@ -37,19 +63,27 @@ def broken(outcome: Outcome) -> list[str]:
     return said
 
 
-def diff(outcome: Outcome) -> Iterator[str]:
-    """What the fixes would change, in the unified format."""
+def diff(outcome: Outcome, *, escaped: bool = False) -> Iterator[str]:
+    """What the fixes would change, in the unified format; `escaped` where people read it."""
     for filename, mended in outcome.mended.items():
         before, after = (text.splitlines(keepends=True) for text in (mended.before, mended.after))
-        for line in difflib.unified_diff(before, after, filename, filename):
-            yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        name = printable(filename)
+        for line in difflib.unified_diff(before, after, name, name):
+            shown = _escaped(line) if escaped else line
+            yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
+
+
+def _escaped(line: str) -> str:
+    """Return a line of a diff with its end and its tabs, and with nothing else that steers a terminal."""
+    text = line.rstrip("\r\n")
+    return "\t".join(map(printable, text.split("\t"))) + line[len(text) :]
 
 
 def shown(outcome: Outcome) -> Iterator[str]:
     """The fixes made, by file and rule."""
     for filename, mended in outcome.mended.items():
         if mended.made:
-            yield f"Fixed in {filename}:"
+            yield f"Fixed in {printable(filename)}:"
         for (code, name), number in sorted(mended.made.items()):
             yield f"{number:6}  {code}  {name}"
 
@@ -58,19 +92,20 @@ class _NotWrittenError(Exception):
     """A file stays as it is, for the reason given."""
 
 
-def _write(path: Path, before: str, after: str) -> None:
-    """Replace the content of a file, which must still be `before`; a link keeps pointing to the file it names.
+def _write(target: Path, before: str, after: str) -> None:
+    """Replace the content of a file, which must still be `before`.
 
     Raises:
         _NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
     """
-    target = path.resolve()
     try:
         content = target.read_bytes()
         if decode(content) != before:
             raise _NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):
             raise _NotWrittenError("it may not be written")
+        if target.stat().st_nlink > 1:
+            raise _NotWrittenError("it has several names (hard links), of which one would get the new text")
         encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
         _replace(target, after.encode(encoding))
     except OSError as error:
@@ -79,15 +114,22 @@ def _write(path: Path, before: str, after: str) -> None:
         raise _NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error
 
 
+def _owner(path: Path) -> tuple[int, int]:
+    """Return the user and the group of a file."""
+    return path.stat().st_uid, path.stat().st_gid
+
+
 def _replace(target: Path, content: bytes) -> None:
     """Write a file beside the target and let it take the target's place, which no reader sees half done."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".gradlint")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".gradlint")
     beside = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+        if _owner(target) != _owner(beside):
+            os.chown(beside, *_owner(target))
         beside.chmod(target.stat().st_mode & 0o7777)
         beside.replace(target)
     except BaseException:

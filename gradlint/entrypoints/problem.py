@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import click
 
+from gradlint.report.printable import printable
 from gradlint.settings.config import ConfigError
 
 
@@ -18,7 +19,12 @@ class Problem(click.ClickException):
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the line."""
-        click.echo(f"gradlint: error: {self.format_message()}", file=file, err=file is None)
+        click.echo(printable(f"gradlint: error: {self.format_message()}"), file=file, err=file is None)
+
+
+def complain(what: str) -> None:
+    """Say in one line what went wrong."""
+    click.echo(printable(f"gradlint: {what}"), err=True)
 
 
 def no_such_file(path: str) -> str:

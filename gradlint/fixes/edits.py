@@ -120,8 +120,7 @@ def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
     return text
 
 
-def apart(text: str, fix: Fix) -> bool:
+def apart(source: Text, fix: Fix) -> bool:
     """Return whether the edits of one fix leave each other alone, so that it can be made at all."""
-    source = Text(text)
     stretches = sorted(source.stretch(edit) for edit in fix.edits)
     return not any(one == other or _within(one, other) for one, other in pairwise(stretches))

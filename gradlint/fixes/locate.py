@@ -52,7 +52,7 @@ class Locator:
             return None
         edits = sorted(dict.fromkeys(edits), key=lambda edit: (edit.span.start, edit.span.end))
         fix = Fix(repair.message, tuple(edits), repair.safe and not self._loses_comments(repair, edits))
-        return fix if apart(self._text, fix) else None
+        return fix if apart(self._source, fix) else None
 
     @cached_property
     def _imports(self) -> Imports:

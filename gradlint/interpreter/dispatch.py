@@ -127,7 +127,7 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
                 positional.extend(items.items)
         elif arg.star == "**":
             pairs = machine.program.pairs(state, value)
-            if pairs is None:
+            if pairs is None or not all(type(name) is str for name in pairs):
                 hidden.append(value)
                 is_open = True
             else:
@@ -181,6 +181,7 @@ def _call_method(
 
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
+    machine.work()
     target = as_function(machine, state, func, args)
     if target is None:
         return call_value(machine, state, func, args, node)

@@ -19,6 +19,7 @@ import libcst as cst
 from gradlint.domain import announcement as happening
 from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
+from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
@@ -109,6 +110,7 @@ class Machine(ABC):
         self.program = program
         self.budget = budget
         self.steps = budget
+        self.worked = 0
         self.limit = 0
         self.allowance = int(budget * OTHER_FILES)
         self.foreign_limit: int | None = None
@@ -230,7 +232,19 @@ class Machine(ABC):
                 return states
         if self.budget < self.limit:
             raise OutOfBudgetError
+        look_at_clock()
         return states
+
+    def work(self, count: int = 1) -> None:
+        """Count what one instruction does beside itself: operations, calls, objects copied or looked at.
+
+        All of that together may be no more than the file has steps: in programs that people write each instruction does
+        little, and in those that want to hurt one instruction may do anything.
+        """
+        self.worked += count
+        if self.worked > self.steps:
+            raise OutOfBudgetError
+        look_at_clock()
 
     def _without_lost(self, states: list[State]) -> list[State]:
         """Return the paths that go on where some have raised."""

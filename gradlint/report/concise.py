@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
 from gradlint.report.paint import Paint
+from gradlint.report.printable import printable
 
 Fixes: TypeAlias = Callable[[Finding], bool]
 """Whether the fix of a finding would be made if it were asked for."""
@@ -16,7 +17,7 @@ def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: 
     """`file:row:column: code message`, with `[*]` where there is a fix to make."""
     for finding in findings:
         start = finding.span.start
-        place = f"{paint.bold(finding.filename)}:{start.row}:{start.column}:"
+        place = f"{paint.bold(printable(finding.filename))}:{start.row}:{start.column}:"
         code = paint.as_severity(finding.code, finding.severity)
         yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}{verdict(finding)}"
         if repros:
@@ -26,7 +27,7 @@ def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: 
 def repro(finding: Finding) -> Iterator[str]:
     """Yield the program that shows the fault, indented, where torch was asked and there is one."""
     if finding.confirmation is not None and finding.confirmation.repro is not None:
-        yield from ("    " + line for line in finding.confirmation.repro.splitlines())
+        yield from ("    " + printable(line) for line in finding.confirmation.repro.splitlines())
 
 
 def verdict(finding: Finding) -> str:
@@ -45,4 +46,4 @@ def star(finding: Finding, paint: Paint, fixes: Fixes) -> str:
 
 def on_one_line(text: str) -> str:
     """Return the text without line ends, which would tear a line of the report in two."""
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))

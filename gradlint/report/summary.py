@@ -17,7 +17,7 @@ MOST = 20
 def summary(outcome: Outcome) -> str:
     """Return how much was found in how much that was looked at."""
     findings, crashed = outcome.findings, len(outcome.crashes)
-    files = len(outcome.files) - crashed
+    files = len(outcome.files) - crashed - len(outcome.late)
     read = sum(1 for file in outcome.files if file.interpreted)
     scope = f"{_count(files, 'file')} checked, {read} of which {'is' if read == 1 else 'are'} about torch"
     if crashed:

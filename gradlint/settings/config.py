@@ -8,12 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from pathspec import GitIgnoreSpec
-
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.settings.selection import Selection, longest, matches
+from gradlint.source.patterns import Patterns
 
 DEFAULT_EXCLUDE = (
     *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytype"),
@@ -37,13 +36,14 @@ class FileIgnore(NamedTuple):
         """Return whether findings of the rule in the file at the absolute path do not count."""
         if not any(matches(code, rule) for code in self.codes) or not path.is_relative_to(self.root):
             return False
-        return _spec(self.pattern).match_file(path.relative_to(self.root).as_posix())
+        return _spec(self.pattern).match(path.relative_to(self.root).as_posix(), is_directory=False) is True
 
 
 class Config(Frozen):
     """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in.
 
     `environment` is an interpreter or the directory of an environment, whose packages are read as source.
+    `follow_links`: files are read to which links lead that leave the tree; only the command line says so.
     """
 
     root: Path = field(default_factory=Path.cwd)
@@ -58,6 +58,7 @@ class Config(Frozen):
     fixable: tuple[str, ...] = ("ALL",)
     unfixable: tuple[str, ...] = ()
     environment: Path | None = None
+    follow_links: bool = False
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""
@@ -83,6 +84,7 @@ class Overrides(Frozen):
     unfixable: tuple[str, ...] = ()
     python: Path | None = None
     no_environment: bool = False
+    follow_links: bool = False
 
     def apply(self, config: Config) -> Config:
         """Return the configuration with these options on top."""
@@ -97,6 +99,7 @@ class Overrides(Frozen):
             fixable=config.fixable if self.fixable is None else self.fixable,
             unfixable=(*config.unfixable, *self.unfixable),
             environment=None if self.no_environment else self.python or config.environment,
+            follow_links=self.follow_links,
         )
 
 
@@ -115,5 +118,5 @@ def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ..
 
 
 @lru_cache(maxsize=256)
-def _spec(pattern: str) -> GitIgnoreSpec:
-    return GitIgnoreSpec.from_lines([pattern])
+def _spec(pattern: str) -> Patterns:
+    return Patterns([pattern])

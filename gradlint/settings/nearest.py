@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gradlint.settings.config import Config, Overrides
@@ -28,7 +29,8 @@ class Configs:
     def _look_up(self, directory: Path) -> Config:
         found = configured_in(directory)
         if found is not None:
-            return self._overrides.apply(found)
+            # Who wrote the tree may not have files rewritten by those who only check it.
+            return self._overrides.apply(replace(found, fix=False))
         if directory == directory.parent:
             return self._overrides.apply(Config(environment=environment_of(Path.cwd())))
         return self.of(directory.parent)

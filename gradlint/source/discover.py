@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fnmatch
+import codecs
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,12 +10,11 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
-
 from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
-from gradlint.source.read import Unusable, unreadable
+from gradlint.source.patterns import Patterns
+from gradlint.source.read import OUTSIDE, Unusable, leads_out, unreadable
 
 SUFFIX = ".py"
 NOTEBOOK = ".ipynb"
@@ -27,7 +26,7 @@ class Gitignores:
     """The `.gitignore` files of all directories that were asked about, each read once."""
 
     def __init__(self) -> None:
-        self._specs: dict[Path, tuple[tuple[Path, GitIgnoreSpec], ...]] = {}
+        self._specs: dict[Path, tuple[tuple[Path, Patterns], ...]] = {}
 
     def ignore(self, path: Path, *, is_directory: bool) -> bool:
         """Return whether git would leave this entry of a directory out; the deepest file with an opinion decides.
@@ -35,18 +34,17 @@ class Gitignores:
         That a directory above is left out is for the caller to know, who comes from there.
         """
         for root, spec in reversed(self._above(path.parent)):
-            relative = path.relative_to(root).as_posix() + ("/" if is_directory else "")
-            verdict = spec.check_file(relative).include
+            verdict = spec.match(path.relative_to(root).as_posix(), is_directory=is_directory)
             if verdict is not None:
                 return verdict
         return False
 
-    def _above(self, directory: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
+    def _above(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
         if directory not in self._specs:
             self._specs[directory] = (*self._outer(directory), *_rules(directory))
         return self._specs[directory]
 
-    def _outer(self, directory: Path) -> tuple[tuple[Path, GitIgnoreSpec], ...]:
+    def _outer(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
         """Return what holds from further up: to the root of the repository, or, outside of any, of the walk."""
         parent = directory.parent
         if (directory / ".git").exists() or parent == directory:
@@ -55,19 +53,19 @@ class Gitignores:
         return self._above(parent) if in_repository or parent in self._specs else ()
 
 
-def _rules(directory: Path) -> list[tuple[Path, GitIgnoreSpec]]:
+def _rules(directory: Path) -> list[tuple[Path, Patterns]]:
     """Return the rules of one directory; at the root of a repository also those that are private to the clone."""
     texts = [_text(directory / ".git" / "info" / "exclude"), _text(directory / ".gitignore")]
-    lines = [line for text in texts for line in text.splitlines()]
-    return [(directory, GitIgnoreSpec.from_lines(lines))] if lines else []
+    lines = [line for text in texts for line in text.split(b"\n")]
+    return [(directory, Patterns(lines))] if lines else []
 
 
-def _text(path: Path) -> str:
-    """Return the content; empty where there is none or git itself could not read it."""
+def _text(path: Path) -> bytes:
+    """Return the content, without a mark of UTF-8; empty where there is none or git itself could not read it."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError:
-        return ""
+        return b""
 
 
 class Found(Frozen):
@@ -86,6 +84,8 @@ class Discovery:
 
     configs: Configs
     force_exclude: bool = False
+    links: list[str] = field(default_factory=list)
+    """The links that are not followed, as they lead out of the directory that was asked for."""
     _gitignores: Gitignores = field(default_factory=Gitignores)
 
     def files(self, names: Iterable[str]) -> list[Found]:
@@ -106,12 +106,16 @@ class Discovery:
         path = Path(os.path.abspath(name))
         if path.is_dir():
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
-                yield from self._walk(path, name)
+                yield from self._walk(path, name, path)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
+            config = self.configs.of(path.parent)
             problem = unreadable(_OF_A_NOTEBOOK) if path.suffix == NOTEBOOK else None
-            yield Found(name, path, self.configs.of(path.parent), explicit=True, problem=problem)
+            root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
+            if not config.follow_links and leads_out(path, root):
+                problem = unreadable(OUTSIDE)
+            yield Found(name, path, config, explicit=True, problem=problem)
 
-    def _walk(self, directory: Path, name: str) -> Iterator[Found]:
+    def _walk(self, directory: Path, name: str, root: Path) -> Iterator[Found]:
         """Yield the Python files in and below one directory; an entry that is kept out is not even looked into."""
         config = self.configs.of(directory)
         try:
@@ -127,9 +131,12 @@ class Discovery:
             if self._excluded(path, config, is_directory=is_directory):
                 continue
             if is_directory:
-                yield from self._walk(path, known_as)
+                yield from self._walk(path, known_as, root)
             elif entry.name.endswith(SUFFIX) and not path.is_dir():
-                yield Found(known_as, path, config)
+                if entry.is_symlink() and not config.follow_links and leads_out(path, root):
+                    self.links.append(known_as)
+                else:
+                    yield Found(known_as, path, config)
 
     def _excluded(self, path: Path, config: Config, *, is_directory: bool) -> bool:
         if excludes(config, path, is_directory=is_directory):
@@ -148,17 +155,14 @@ class Discovery:
 def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
     """Return whether `exclude` names this very entry.
 
-    A pattern without a slash is a name, wherever it stands; one with a slash is a path from the
-    configuration's directory, in the syntax of `.gitignore`."""
-    names, paths = _patterns(config.exclude)
-    if any(fnmatch.fnmatchcase(path.name, pattern) for pattern in names):
-        return True
-    if not paths.patterns or not path.is_relative_to(config.root):
-        return False
-    return paths.match_file(path.relative_to(config.root).as_posix() + ("/" if is_directory else ""))
+    The patterns are those of `.gitignore`: one without a slash is a name, wherever it stands; one with a slash is a
+    path from the configuration's directory.
+    """
+    inside = path.is_relative_to(config.root)
+    known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.
+    return _patterns(config.exclude).names(known_as, is_directory=is_directory) is True
 
 
 @lru_cache(maxsize=64)
-def _patterns(exclude: tuple[str, ...]) -> tuple[tuple[str, ...], GitIgnoreSpec]:
-    names = tuple(pattern.rstrip("/") for pattern in exclude if "/" not in pattern.rstrip("/"))
-    return names, GitIgnoreSpec.from_lines(pattern for pattern in exclude if "/" in pattern.rstrip("/"))
+def _patterns(exclude: tuple[str, ...]) -> Patterns:
+    return Patterns(exclude)

@@ -13,7 +13,7 @@ from gradlint.source.environment.environment import Environment
 from gradlint.source.layout import Layout
 from gradlint.source.lower import lower_module
 from gradlint.source.parse import parse
-from gradlint.source.read import Unusable, decode, read_bytes
+from gradlint.source.read import Unusable, decode, leads_out, read_bytes
 
 
 class Unit:
@@ -55,9 +55,10 @@ class Files(Layout):
     Of what is installed in the `environment`, each statement counts as a file.
     """
 
-    def __init__(self, environment: Environment | None = None) -> None:
+    def __init__(self, environment: Environment | None = None, *, follow_links: bool = True) -> None:
         super().__init__()
         self.environment = environment
+        self._follow_links = follow_links
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
@@ -69,7 +70,8 @@ class Files(Layout):
     def _read(self, path: str) -> Unit | None:
         if self.environment is not None and self.environment.module(path) is not None:
             return _statement(path, self.environment)
-        return _read(path)
+        outside = not self._follow_links and leads_out(Path(path), Path(self.project(path)))
+        return None if outside else _read(path)
 
     def own(self, path: str, text: str) -> Unit | Unusable:
         """Return the file that is checked, whose text is at hand, and drop what was not used for long."""

@@ -111,14 +111,20 @@ def bracket_depth(text: str) -> int:
     return max(itertools.accumulate(steps), default=0)
 
 
-def _refusal_of_cpython(text: str) -> tuple[Unusable, bool] | None:
+def refusal_of_compiler(text: str) -> Unusable | None:
+    """Return what Python's compiler says against a text that parses, as of `x = *y`; None if it compiles it."""
+    refusal = _refusal_of_cpython(text, compiles=True)
+    return None if refusal is None else refusal[0]
+
+
+def _refusal_of_cpython(text: str, *, compiles: bool = False) -> tuple[Unusable, bool] | None:
     """Return what the running Python says against the text, and whether that is too deep; None if it accepts it."""
     try:
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.
             warnings.simplefilter("ignore")
             with _recursion_as_usual():
-                _compile(text)
+                _compile(text, compiles)
     except SyntaxError as error:
         return _refused(text, error), error.msg.startswith(("too many nested", "too many levels"))
     except (RecursionError, MemoryError):
@@ -126,9 +132,9 @@ def _refusal_of_cpython(text: str) -> tuple[Unusable, bool] | None:
     return None
 
 
-def _compile(text: str) -> None:
-    """Compile as far as the limits of depth need it: before 3.11 only the compiler has them for all chains."""
-    if sys.version_info >= (3, 11):
+def _compile(text: str, compiles: bool) -> None:
+    """Parse, and compile where that is asked for, or only the compiler limits the depth of all chains: before 3.11."""
+    if sys.version_info >= (3, 11) and not compiles:
         ast.parse(text)
     else:
         compile(text, "<unknown>", "exec", dont_inherit=True)

@@ -16,14 +16,15 @@ class Projects:
     """One store of files for each environment that a configuration names, and one for those without."""
 
     def __init__(self) -> None:
-        self._files: dict[Path | None, Files] = {}
+        self._files: dict[tuple[Path | None, bool], Files] = {}
         self._missing: list[str] = []
 
     def files(self, config: Config) -> Files:
         """Return the store for the files of a configuration."""
-        if config.environment not in self._files:
-            self._files[config.environment] = Files(self._environment(config))
-        return self._files[config.environment]
+        key = config.environment, config.follow_links
+        if key not in self._files:
+            self._files[key] = Files(self._environment(config), follow_links=config.follow_links)
+        return self._files[key]
 
     def _environment(self, config: Config) -> Environment | None:
         if config.environment is None:

@@ -51,6 +51,14 @@ def read_bytes(path: Path) -> bytes | Unusable:
         return unreadable(f"cannot be read: {error.strerror or error}")
 
 
+def leads_out(path: Path, root: Path) -> bool:
+    """Return whether a path that stands below a directory leads, by links, to what does not."""
+    return path.is_relative_to(root) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
+
+
+OUTSIDE = "this link leads out of the tree, and is not followed without `--follow-links`"
+
+
 def mentions_torch(content: bytes) -> bool:
     """Return whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
     return b"torch" in content or b".zero_grad" in content

@@ -249,3 +249,55 @@ def test_only_files_about_torch_are_parsed_unless_named(run: Run, tree: Tree) ->
     tree({"other.py": "def f(:\n"})
     assert run("check").out == []
     assert run("check", "other.py").out == ["other.py:1:7: GRD001 invalid syntax"]
+
+
+def test_links_that_leave_the_tree(run: Run, tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nobody reads or writes what they lead to, unless the command line says so; links within the tree are files."""
+    outside = tmp_path_factory.mktemp("outside")
+    (outside / "victim.py").write_text(ONE)
+    root = tree({"a.py": ONE, "sub/b.py": ONE})
+    (root / "sub" / "leak.py").symlink_to(outside / "victim.py")
+    (root / "sub" / "inside.py").symlink_to("../a.py")
+    ran = run("check", "sub")
+    assert [line.partition(":")[0] for line in ran.out] == ["sub/b.py"]
+    refusal = "this link leads out of the tree, and is not followed without `--follow-links`"
+    warnings = [f"gradlint: warning: sub/{name}.py: {refusal}" for name in ("inside", "leak")]
+    assert [line for line in ran.err if "leads out" in line] == warnings
+    assert run("check", "sub/inside.py").out == ["sub/inside.py:2:1: GRD101 torch raises here"]
+    assert run("check", "sub/leak.py").out[0].startswith("sub/leak.py:1:1: GRD002 this link leads out of the tree")
+    names = [line.partition(":")[0] for line in run("check", "--follow-links").out]
+    assert names == ["a.py", "sub/b.py", "sub/inside.py", "sub/leak.py"]
+
+
+NASTY = "\n::set-output name=x::y\x1b]0;\u202e.py"
+
+
+@pytest.mark.parametrize("name", [NASTY, "::error::x.py", "##[error]x.py"])
+@pytest.mark.parametrize("output", [("--output-format", "concise"), ("--output-format", "full"), ("--diff",)])
+def test_names_of_files_steer_nothing(run: Run, tree: Tree, name: str, output: tuple[str, ...]) -> None:
+    """Neither a terminal nor a log of GitHub: no control characters, no turned text, no command."""
+    tree({name: "import torch\nfault_safe\n"})
+    ran = run("check", *output)
+    for line in (*ran.out, *ran.err):
+        assert line.replace("\t", "").isprintable()
+        assert not line.startswith("::") and "##[" not in line
+    assert any("x.py" in line or "set-output" in line for line in ran.out)
+
+
+def test_rows_of_a_diff_steer_nothing_where_people_read_it(
+    run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a log of GitHub the rows are escaped; a program that applies the diff gets them as they are."""
+    tree({"a.py": 'import torch\nx = """\n::error::\a\n"""\nfault_safe\n'})
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    assert " ::error::\a" in run("check", "--diff").out
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert r"\x20\x3a\x3aerror::\x07" in run("check", "--diff").out
+
+
+def test_errors_about_configurations_are_one_line(run: Run, tree: Tree) -> None:
+    """What stands in them goes to no terminal raw."""
+    tree({"gradlint.toml": 'select = ["GRD999\\u001b[31m\\n::error::"]\n'})
+    ran = run("check")
+    assert ran.code == 2
+    assert len(ran.err) == 1 and ran.err[0].isprintable()

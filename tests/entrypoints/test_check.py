@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from gradlint.entrypoints.cli import cli
 from tests.entrypoints.conftest import Run
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
@@ -167,3 +170,21 @@ def test_bad_usage_is_one_line(run: Run, tree: Tree, arguments: list[str], messa
         f"gradlint: error: {message}",
     )
     assert len(ran.err) == 1
+
+
+def test_a_file_that_takes_too_long_is_given_up(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, exit code 2; others show what they show without it. Each look at the clock counts as a second here."""
+    looks = count()
+    monkeypatch.setattr("gradlint.domain.clock._now", lambda: float(next(looks)))
+    fault = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
+    root = tree({"a.py": fault, "long.py": fault + "x = torch.ones(3) + 1\n" * 100, "z.py": fault})
+    monkeypatch.chdir(root)
+    result = CliRunner().invoke(cli, ["check", "--file-seconds", "20"])
+    assert result.exit_code == 2
+    assert [line.partition(":")[0] for line in result.stdout.splitlines()] == ["a.py", "z.py"]
+    assert result.stderr.splitlines()[0] == (
+        "gradlint: error: long.py: given up after 20 s of processor time; `--file-seconds` gives a file more"
+    )
+    unlimited = CliRunner().invoke(cli, ["check", "--file-seconds", "0"])
+    assert unlimited.exit_code == 1
+    assert [line.partition(":")[0] for line in unlimited.stdout.splitlines()] == ["a.py", "long.py", "z.py"]

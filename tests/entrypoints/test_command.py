@@ -108,3 +108,12 @@ def test_a_current_directory_that_is_gone(
     assert (
         capsys.readouterr().err == "gradlint: error: the current directory cannot be read: No such file or directory\n"
     )
+
+
+def test_nothing_is_imported_from_the_current_directory(tmp_path: Path) -> None:
+    """A file there that goes by the name of a library is checked, and not run."""
+    for name in ("click", "libcst", "tomllib", "difflib"):
+        (tmp_path / f"{name}.py").write_text("open('executed', 'w')\n")
+    code, out, _ = gradlint_command("check", cwd=tmp_path)
+    assert (code, out) == (0, b"")
+    assert not (tmp_path / "executed").exists()

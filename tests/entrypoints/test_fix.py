@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
+from gradlint.entrypoints.fixing import write_files
+from gradlint.outcome import Checked, Mended, Outcome
 from tests.entrypoints.conftest import Run
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
@@ -151,11 +155,11 @@ def test_standard_input_is_mended_to_standard_output(run: Run) -> None:
 
 def test_configuration_says_what_may_be_fixed(run: Run, tree: Tree) -> None:
     """`fixable` and `unfixable` by code, prefix or name; the longer prefix wins, the command line goes on top."""
-    root = tree({"a.py": TWO, "pyproject.toml": '[tool.gradlint]\nfix = true\nunfixable = ["GRD1"]\n'})
-    assert run("check").code == 1
+    root = tree({"a.py": TWO, "pyproject.toml": '[tool.gradlint]\nunfixable = ["GRD1"]\n'})
+    assert run("check", "--fix").code == 1
     assert (root / "a.py").read_text() == TWO
     assert run("check", "--fixable", "GRD102", "--no-fix").err[-1].startswith("1 fixable")
-    run("check", "--fixable", "GRD102", "--unsafe-fixes")
+    run("check", "--fix", "--fixable", "GRD102", "--unsafe-fixes")
     assert "fault" not in (root / "a.py").read_text()
     tree({"pyproject.toml": '[tool.gradlint]\nunfixable = ["GRD9"]\n'})
     assert "`GRD9` names no rule" in run("check").err[0]
@@ -167,3 +171,81 @@ def test_noqa_keeps_a_fix_away(run: Run, tree: Tree) -> None:
     root = tree({"a.py": content})
     assert run("check", "--fix").code == 0
     assert (root / "a.py").read_text() == content
+
+
+def test_summaries_are_true_when_nothing_could_be_written(
+    run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a full disk: what was found is still there, nothing counts as fixed, nothing is left beside the file."""
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    root = tree({"a.py": TWO})
+    monkeypatch.setattr("os.fsync", full)
+    ran = run("check", "--fix")
+    assert (ran.code, ran.err[0]) == (
+        2,
+        "gradlint: error: a.py: not fixed: it cannot be written: No space left on device",
+    )
+    assert not any("Fixed" in line or "No findings" in line for line in ran.err)
+    assert ran.out[0].startswith("a.py:2:1: GRD102")
+    assert [path.name for path in root.iterdir()] == ["a.py"]
+
+
+def test_a_file_of_several_names_stays(run: Run, tree: Tree) -> None:
+    """Hard links would come apart."""
+    root = tree({"a.py": TWO})
+    os.link(root / "a.py", root / "other.txt")
+    ran = run("check", "--fix")
+    assert "a.py: not fixed: it has several names (hard links)" in ran.err[0]
+    assert (root / "a.py").read_text() == TWO
+
+
+def test_a_link_beside_its_file_is_written_once(run: Run, tree: Tree) -> None:
+    """Both names show the mended text."""
+    root = tree({"b.py": TWO})
+    (root / "a.py").symlink_to("b.py")
+    assert run("check", "--fix").code == 1
+    assert (root / "a.py").is_symlink()
+    assert (root / "b.py").read_text() != TWO
+
+
+def test_a_file_keeps_its_owner(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new file gets it; where that is not allowed, the old one stays."""
+    root = tree({"a.py": TWO})
+    owner = os.stat(root / "a.py")
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("gradlint.entrypoints.fixing._owner", lambda path: (os.stat(path).st_ino, 0))
+    monkeypatch.setattr("os.chown", lambda path, user, group: asked.append((user, group)))
+    run("check", "--fix")
+    assert asked == [(owner.st_ino, 0)]
+    tree({"a.py": TWO})
+
+    def refuse(path: Path, user: int, group: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("os.chown", refuse)
+    assert "a.py: not fixed: it cannot be written" in run("check", "--fix").err[0]
+    assert (root / "a.py").read_text() == TWO
+
+
+def test_the_tree_does_not_say_that_files_are_written(run: Run, tree: Tree) -> None:
+    """`fix = true` counts in a file that the command line names, and not in one that stands in the tree."""
+    root = tree({"a.py": TWO, "gradlint.toml": "fix = true\n"})
+    run("check")
+    assert (root / "a.py").read_text() == TWO
+    run("check", "--config", "gradlint.toml")
+    assert (root / "a.py").read_text() != TWO
+
+
+def test_a_terminated_run_leaves_nothing(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM in the midst of writing: the old file stands there alone, and the signal is what it was."""
+    root = tree({"a.py": TWO})
+    former = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr("os.fsync", lambda handle: os.kill(os.getpid(), signal.SIGTERM))
+    mended = Mended(TWO, "import torch\n")
+    with pytest.raises(SystemExit):
+        write_files(Outcome((Checked(str(root / "a.py"), mended=mended),)))
+    assert [(path.name, path.read_text()) for path in root.iterdir()] == [("a.py", TWO)]
+    assert signal.getsignal(signal.SIGTERM) is former

@@ -119,13 +119,18 @@ def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 
 
-def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref]) -> Value:
+def _copied(
+    machine: Machine, state: State, value: Value, node: cst.CSTNode, memo: dict[int, Ref], depth: int = 0
+) -> Value:
     """copy.deepcopy: graph leaves and what holds them; a tensor with a graph is refused."""
+    machine.work()
+    if depth > _DEEPEST_COPY:
+        return Unknown()
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         return _copied_tensor(machine, state, tensor, node, memo)
     if type(value) is tuple:
-        return tuple(_copied(machine, state, item, node, memo) for item in value)
+        return tuple(_copied(machine, state, item, node, memo, depth + 1) for item in value)
     if not isinstance(value, Ref):
         return value if not isinstance(value, Unknown) else Unknown(value.kind)
     if value.id in memo:
@@ -133,16 +138,19 @@ def _copied(machine: Machine, state: State, value: Value, node: cst.CSTNode, mem
     record = state[value]
     fresh = memo[value.id] = state.new(record)
     if isinstance(record, Sequence):
-        items = tuple(_copied(machine, state, item, node, memo) for item in record.items)
+        items = tuple(_copied(machine, state, item, node, memo, depth + 1) for item in record.items)
         state.put(fresh.id, record._replace(items=items))
     elif isinstance(record, Mapping):
-        pairs = {key: _copied(machine, state, item, node, memo) for key, item in record.items.items()}
+        pairs = {key: _copied(machine, state, item, node, memo, depth + 1) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
     elif isinstance(record, Instance) and not any(find_in_class(state, record.cls, name) for name in _COPYING):
-        copied = record.mapped(lambda item: _copied(machine, state, item, node, memo))
+        copied = record.mapped(lambda item: _copied(machine, state, item, node, memo, depth + 1))
         state.put(fresh.id, copied._replace(syntax=node))
     return fresh
 
+
+_DEEPEST_COPY = 400
+"""Objects within objects that are copied: Python's own `deepcopy` ends in a RecursionError before."""
 
 _COPYING = ("__deepcopy__", "__getstate__", "__reduce__")
 """A class that defines one of these says itself how its objects are copied."""

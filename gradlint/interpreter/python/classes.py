@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import libcst as cst
@@ -25,17 +26,31 @@ def linear_bases(state: State, cls: Value) -> tuple[Value, ...]:
 def order_of_bases(state: State, bases: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return the bases of a class, and theirs, in the order of look-up: Python's merge (C3).
 
-    Where Python refuses the order, the first that is left comes next.
+    Where Python refuses the order, the first that is left comes next. After `MOST_BASES` something unknown stands for
+    all others.
     """
-    rows = [list(linear_bases(state, base)) for base in bases] + [list(bases)]
-    order: list[Value] = []
-    while rows := [row for row in rows if row]:
-        heads = [row[0] for row in rows]
-        free = (head for head in heads if not any(head in row[1:] for row in rows))
-        chosen = next(free, heads[0])
-        order.append(chosen)
-        rows = [[base for base in row if base != chosen] for row in rows]
+    bases = tuple(base if isinstance(base, (Ref, External)) else Unknown() for base in bases[:MOST_BASES])
+    rows = [linear_bases(state, base) for base in bases] + [bases]
+    at = [0] * len(rows)
+    later = Counter(base for row in rows for base in row[1:])
+    order: dict[Value, None] = {}
+    while left := [index for index, row in enumerate(rows) if at[index] < len(row)]:
+        if len(order) == MOST_BASES:
+            return (*order, Unknown())
+        heads = (rows[index][at[index]] for index in left)
+        chosen = next((head for head in heads if not later[head]), rows[left[0]][at[left[0]]])
+        order[chosen] = None
+        for index in left:
+            row = rows[index]
+            while at[index] < len(row) and row[at[index]] in order:
+                at[index] += 1
+                if at[index] < len(row):
+                    later[row[at[index]]] -= 1
     return tuple(order)
+
+
+MOST_BASES = 100
+"""How many classes are looked at for an attribute: each class that is derived from so many has a copy of the list."""
 
 
 def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> Value:

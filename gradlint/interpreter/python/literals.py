@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import Assigned, Discarded, LoopVariableRebound, Stored
+from gradlint.domain.size import is_work
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
@@ -168,7 +169,7 @@ def to_text(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
 def text_method(text: str, name: str, args: Args) -> Value:
     """Call a method of a known text: it is computed of whole numbers and texts."""
     known = all(_is_plain(value) for value in args.values()) and not args.open
-    if known and (name in _TESTS or name in _CHANGES):
+    if known and (name in _TESTS or (name in _CHANGES and not is_work(text, (*args.values(),)))):
         try:
             changed: Value = getattr(text, name)(*args.positional, **args.keywords)
             return changed

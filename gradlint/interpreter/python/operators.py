@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Repeated
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.size import is_work
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -80,6 +81,8 @@ def fold(op: str, left: object, right: object) -> Value:
     """Return the result of an operator on constants; unknown where Python would raise, or the number is out of hand."""
     if op in ("**", "<<", "*") and not (_small(left) and _small(right)):
         return Unknown("number") if isinstance(left, _NUMBERS) else Unknown()
+    if isinstance(left, str) and op == "%" and is_work(left, (right,)):
+        return Unknown("str")
     try:
         return FOLD[op](left, right)
     except (TypeError, ValueError, ArithmeticError, KeyError):

@@ -46,6 +46,7 @@ def apply(
     config: dict[str, Value] | None = None,
 ) -> Value:
     """Do what the row says. `extra` are flags of a module's configuration `config`, `parts` its parameters."""
+    machine.work()
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)

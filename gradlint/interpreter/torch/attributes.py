@@ -244,6 +244,8 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
         machine.emit(GradientMismatch(node))
         return
+    elif isinstance(value, Ref):  # Torch takes objects of a subclass of tensors, and refuses all others.
+        value = Unknown("gradient")
     if value is None or isinstance(value, NoGradient):
         machine.announce(state, announcement.GradientReleased(node, record.accumulated))
         value = NoGradient(record.syntax, fresh_address())

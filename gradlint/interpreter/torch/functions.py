@@ -19,6 +19,7 @@ from gradlint.domain.value import (
     Instance,
     Ref,
     Sequence,
+    Tensor,
     Unknown,
     Value,
     Write,
@@ -111,12 +112,15 @@ def _unbound_method(machine: Machine, state: State, name: str, args: Args, node:
 
 def _from_table(machine: Machine, state: State, entry: Entry, args: Args, node: cst.CSTNode) -> Value:
     value = apply(machine, state, entry, args, node)
-    if isinstance(value, Ref) and args.keywords.get("device") == "meta":
-        tag(state, value, "meta")
-    if isinstance(value, Ref) and "requires_grad" in args.keywords:
-        note_wanted(machine, state, value, args, node)
-    elif isinstance(value, Ref) and not any(True for _ in origins(state, args.values())):
-        lay_out(state, value)
+    tensor = value if isinstance(value, Ref) and isinstance(state[value], Tensor) else None
+    if tensor is None:
+        return value
+    if args.keywords.get("device") == "meta":
+        tag(state, tensor, "meta")
+    if "requires_grad" in args.keywords:
+        note_wanted(machine, state, tensor, args, node)
+    elif not any(True for _ in origins(state, args.values())):
+        lay_out(state, tensor)
     return value
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import count
 
 from gradlint import facts
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.shape import Sym
+from gradlint.domain.size import LARGEST
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import Param, Signature
@@ -158,8 +160,23 @@ def dtype_flag(value: External) -> str | None:
     return None if name is None else f"torch.{name}"
 
 
+_SIZES_END = 1 << 63
+"""Where the whole numbers end that torch takes."""
+
+
+_DEEPEST = 70
+"""How many levels of lists are looked into: tensors have up to 64 dimensions."""
+
+
 def operand_of(machine: Machine, state: State, value: Value) -> object:
-    """Return an argument as the size rules see it."""
+    """Return an argument as the size rules see it; of lists within lists only so many parts are looked at."""
+    return _operand(machine, state, value, count(LARGEST, -1), _DEEPEST)
+
+
+def _operand(machine: Machine, state: State, value: Value, left: Iterator[int], levels: int) -> object:
+    """Return an argument, or UNKNOWN where no parts are left: a list may hold another one twice, or itself."""
+    if next(left) < 0 or not levels or (type(value) is int and abs(value) >= _SIZES_END):
+        return UNKNOWN
     if value is None or isinstance(value, (bool, int, float, complex, str, Sym)) or value is ...:
         return value
     if isinstance(value, Ref):
@@ -167,7 +184,7 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
         if isinstance(record, Tensor):
             return Operand(record.shape, record.dtype)
         if isinstance(record, Sequence):
-            items = [operand_of(machine, state, item) for item in record.items]
+            items = [_operand(machine, state, item, left, levels - 1) for item in record.items]
             return _alike(items) if record.open else items
         return UNKNOWN
     if isinstance(value, Unknown):
@@ -183,9 +200,11 @@ def operand_of(machine: Machine, state: State, value: Value) -> object:
             return size_symbol(machine, value)
         return Operand(() if is_scalar(value) else None, None, True) if value.kind == "number" else UNKNOWN
     if type(value) is tuple:
-        return tuple([operand_of(machine, state, item) for item in value])
+        return tuple([_operand(machine, state, item, left, levels - 1) for item in value])
     if isinstance(value, slice):
-        return slice(*(operand_of(machine, state, part) for part in (value.start, value.stop, value.step)))
+        return slice(
+            *(_operand(machine, state, part, left, levels - 1) for part in (value.start, value.stop, value.step))
+        )
     if isinstance(value, External):
         return dtypes.named(value.path.removeprefix("torch.")) or UNKNOWN
     return UNKNOWN

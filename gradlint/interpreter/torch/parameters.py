@@ -179,11 +179,15 @@ def spelled_out(names: frozenset[str], config: Config) -> list[str]:
     if "*" not in names:
         return sorted(names, key=_order)
     layers = config.get("num_layers", 1)
-    if not isinstance(layers, int):
+    if not isinstance(layers, int) or layers > _MOST_LAYERS:
         return ["*"]
     kinds = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if config.get("bias", True) is True else [])]
     suffixes = ["", *(["_reverse"] if config.get("bidirectional", False) is True else [])]
     return [f"{kind}_l{layer}{suffix}" for layer in range(layers) for suffix in suffixes for kind in kinds]
+
+
+_MOST_LAYERS = 100
+"""A recurrent module of more layers has parameters that are not told apart."""
 
 
 def _order(name: str) -> tuple[str, bool, bool, int, str]:

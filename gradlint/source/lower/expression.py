@@ -224,6 +224,12 @@ def _sequence(scope: Scope, node: cst.Tuple | cst.List | cst.Set, dest: Dest | N
     return scope.define(core.Make(node, scope.out(dest), kind, items))
 
 
+def _starred(scope: Scope, node: cst.StarredElement, dest: Dest | None) -> Operand:
+    """Lower a star where Python allows none, as in `x = *y`: libcst parses it, and nothing is known of its value."""
+    lower_expression(scope, node.value)
+    return scope.copied(node, core.Const(...), dest)
+
+
 def _dict(scope: Scope, node: cst.Dict, dest: Dest | None) -> Operand:
     pairs: list[tuple[Operand | None, Operand]] = []
     for element in node.elements:
@@ -259,6 +265,7 @@ LOWERINGS: dict[type[cst.CSTNode], Lowering] = {
     cst.Comparison: _comparison,
     cst.IfExp: _conditional,
     **dict.fromkeys((cst.Tuple, cst.List, cst.Set), _sequence),
+    cst.StarredElement: _starred,
     cst.Dict: _dict,
     cst.Await: lambda scope, node, dest: lower_expression(scope, node.expression, dest),
     cst.Yield: _yield,

@@ -35,6 +35,8 @@ def assign(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression, value: O
         scope.emit(SetItem(node, obj, lower_index(scope, target), value))
     elif isinstance(target, (cst.Tuple, cst.List)):
         _unpack(scope, node, target, value)
+    elif isinstance(target, cst.StarredElement):  # `*x = y` and `for *x in y`, which libcst parses and Python refuses.
+        assign(scope, node, target.value, value)
     else:
         raise AssertionError(f"no assignment to {type(target).__name__}")
 
@@ -68,6 +70,8 @@ def delete(scope: Scope, node: cst.CSTNode, target: cst.BaseExpression) -> None:
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             delete(scope, node, element.value)
+    elif isinstance(target, cst.StarredElement):
+        delete(scope, node, target.value)
 
 
 def target_names(target: cst.BaseExpression) -> Iterator[str]:

@@ -44,7 +44,7 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     known = [part for part in parts if isinstance(part, int)]
     if parts and len(known) == len(parts) and known[2:] != [0]:
         numbers = range(*known)
-        if len(numbers) <= 16:
+        if not numbers[16:]:  # Such numbers may be more than `len` can say.
             return tuple(numbers)
         upwards = numbers.step > 0 and numbers.start >= 0
         return state.new(Sequence((numbers[0], nth(numbers[1], upwards=upwards)), "list", True))

@@ -1,0 +1,1 @@
+"""Programs that nobody would write, put before the checker: `python -m tests.fuzz`."""

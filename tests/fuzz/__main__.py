@@ -1,0 +1,102 @@
+"""`python -m tests.fuzz --seconds 60`: check generated programs for so long; keep those that crash, made small.
+
+A batch runs in a process of its own, under limits: what hangs or takes too much memory is found there, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from tests.fuzz.crash import crash_of, smallest
+from tests.fuzz.programs import Grammar, of_python, swapped
+from tests.fuzz.settings import check_configuration, configuration
+
+BATCH = 2_000
+KEPT = Path(__file__).parent / "kept"
+_MEMORY = 2 << 30
+_CPU = 300
+
+
+@click.command()
+@click.option("--seconds", default=60.0, help="How long to go on.")
+@click.option("--seed", default=0, help="The seed of the first batch; the others follow.")
+@click.option("--keep", type=click.Path(path_type=Path), default=KEPT, help="Where to write programs that crash.")
+@click.option("--batch", type=int, hidden=True, help="Check one batch, in this process.")
+@click.option("--current", type=click.Path(path_type=Path), hidden=True, help="Where to write what is being checked.")
+def main(seconds: float, seed: int, keep: Path, batch: int | None, current: Path | None) -> None:
+    """Look for programs that gradlint crashes on. Exit code 1: some were found."""
+    if batch is not None and current is not None:
+        sys.exit(_check(batch, keep, current))
+    until, programs, crashed = time.monotonic() + seconds, 0, False
+    while time.monotonic() < until:
+        done, failed = _in_process(seed, keep)
+        programs, crashed, seed = programs + done, crashed or failed, seed + 1
+    click.echo(f"{programs} programs checked, up to seed {seed - 1}{'; see ' + str(keep) if crashed else ': no crash'}")
+    sys.exit(crashed)
+
+
+def _in_process(seed: int, keep: Path) -> tuple[int, bool]:
+    """Run one batch; return how many programs it was about, and whether there was a crash."""
+    with tempfile.TemporaryDirectory() as folder:
+        current = Path(folder) / "current.py"
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz",
+            "--batch",
+            str(seed),
+            "--keep",
+            str(keep),
+            "--current",
+            str(current),
+        ]
+        code = subprocess.run(command).returncode
+        if code not in (0, 1):
+            click.echo(f"seed {seed}: the process ended with {code}")
+            _keep(current.read_text(errors="surrogatepass"), keep, f"the process ended with {code}")
+        return BATCH, code != 0
+
+
+def _check(seed: int, keep: Path, current: Path) -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (_CPU, _CPU))
+    found: set[str] = set()
+    for program in _programs(seed):
+        current.write_text(program, errors="surrogatepass")
+        crash = crash_of(program)
+        if crash is not None and crash not in found:
+            found.add(crash)
+            click.echo(f"seed {seed}: {crash}")
+            _keep(smallest(program, crash), keep, crash)
+    rng = random.Random(seed)
+    for _ in range(BATCH // 50):
+        check_configuration(configuration(rng), current.parent)
+    return int(bool(found))
+
+
+def _programs(seed: int) -> Iterator[str]:
+    rng = random.Random(seed)
+    yield from of_python(seed, BATCH // 50)
+    for number in range(BATCH - BATCH // 50):
+        yield Grammar(rng).program() if number % 2 else swapped(rng)
+
+
+def _keep(program: str, folder: Path, crash: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    name = hashlib.sha256(program.encode(errors="surrogatepass")).hexdigest()[:12]
+    (folder / f"{name}.py").write_text(program, errors="surrogatepass")
+    click.echo(f"  kept as {folder / name}.py ({crash})")
+
+
+if __name__ == "__main__":
+    main()

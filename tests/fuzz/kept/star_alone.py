@@ -1,0 +1,3 @@
+import torch
+from torch import nn
+x = *x

@@ -1,0 +1,51 @@
+"""Programs that gradlint once crashed on, or took too long for; and that the search for more works."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from gradlint.check import check_source
+from tests.fuzz import crash
+from tests.fuzz.programs import Grammar, swapped
+from tests.fuzz.settings import check_configuration, configuration
+
+KEPT = sorted((Path(__file__).parent / "kept").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_what_once_crashed_does_not(path: Path) -> None:
+    """No exception leaves the check."""
+    check_source(path.read_text(encoding="utf-8", errors="surrogatepass"), path.name)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_few_generated_programs(seed: int) -> None:
+    """`make fuzz` goes on from here."""
+    rng = random.Random(seed)
+    for text in (Grammar(rng).program(), swapped(rng)):
+        assert crash.crash_of(text) is None, text
+
+
+def test_generated_configurations(tmp_path: Path) -> None:
+    """They are read, or refused in one line."""
+    rng = random.Random(0)
+    for _ in range(100):
+        check_configuration(configuration(rng), tmp_path)
+
+
+def test_a_crash_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is what crashes."""
+
+    def check(text: str, filename: str) -> None:
+        if "bad" in text:
+            raise KeyError(text)
+
+    monkeypatch.setattr(crash, "PACKAGE", Path(__file__).parent)
+    monkeypatch.setattr(crash, "check_source", check)
+    text = "".join(f"x{number} = {number}\n" for number in range(30)) + "y = [bad, 1]\n"
+    found = crash.crash_of(text)
+    assert found == "KeyError in test_kept.py:check"
+    assert crash.smallest(text, found) == "bad"
