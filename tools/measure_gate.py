@@ -102,9 +102,11 @@ def _reachable() -> set[type]:
 
 def resolved(path: str) -> object:
     """Return what stands under a dotted name; nothing for what this torch has no more."""
-    value: object = importlib.import_module(path.partition(".")[0])
-    for name in path.split(".")[1:]:
-        value = getattr(value, name, None)
+    known, *names = path.split(".")
+    value: object = importlib.import_module(known)
+    for name in names:
+        known = f"{known}.{name}"
+        value = getattr(value, name, sys.modules.get(known))
     return value
 
 

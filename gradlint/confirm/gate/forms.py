@@ -18,7 +18,7 @@ _BEFORE_WORKERS = 5
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum"})
 _BASES = frozenset({"typing.Generic", "typing.Protocol", "typing.NamedTuple", "typing_extensions.Protocol"})
 _LOADER = "torch.utils.data.DataLoader"
-_TENSOR_TYPES = "torch.", "Tensor"
+_DISPLAYS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 _FORMED = frozenset(
     {"functools.wraps", "functools.partial", "copy.copy", "copy.deepcopy", "dataclasses.dataclass", _LOADER}
     | {"collections.namedtuple", "torch.set_default_tensor_type", *_ENUMS}
@@ -103,13 +103,17 @@ class _Forms:
         return path == _LOADER and not starred and named and len(node.args) <= _BEFORE_WORKERS
 
     def _asks(self, node: ast.Call) -> bool:
-        """Return whether a class is only compared, named, or called to make another of the class of `self`."""
+        """Return whether a class is only compared, named, or called to make another object like `self`, or a sequence.
+
+        The class of a class would be called with another one.
+        """
         parent = self._parents.get(node)
         if isinstance(parent, ast.Attribute):
             return parent.attr == "__name__" and isinstance(parent.ctx, ast.Load)
         if isinstance(parent, ast.Call):
             if parent.func is node:
-                return isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+                own = isinstance(node.args[0], ast.Name) and node.args[0].id == "self"
+                return own or (len(parent.args) == 1 and not parent.keywords and isinstance(parent.args[0], _DISPLAYS))
             return isinstance(parent.func, ast.Name) and parent.func.id in ("print", "str", "repr", "issubclass")
         if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
             return parent.left is node
