@@ -49,6 +49,19 @@ DENIED = {
         "class Deed:\n    def made(self):\n        return type(self)('A', (), {})\nDeed.made(int)\n",
         "`__class__` is read of a type",
     ),
+    "a loader with workers, however it got them": (
+        "from torch.utils.data import DataLoader\nfor batch in DataLoader([1, 2], 1, False, None, None, 1 + 1):\n"
+        "    print(batch)\n",
+        "a loader that starts processes",
+    ),
+    "an array of addresses": (
+        "import numpy\nnumpy.ndarray((1,), dtype=object, buffer=numpy.array([1]))\n",
+        "a type is called that is not known: <class 'numpy.ndarray'>",
+    ),
+    "a class of constants by a call": (
+        "import enum\nenum.Enum('E', {'A': 1})\n",
+        "a EnumType is called that is not known: <enum 'Enum'>",
+    ),
     "a module that an error kept": (
         "import torch\nclass Deed:\n    obj = None\n    def kept(self):\n        return self.obj\n"
         "try:\n    torch.nn.functional.softmaxx\nexcept AttributeError as error:\n    Deed.kept(error)\n",

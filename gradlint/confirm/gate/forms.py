@@ -18,10 +18,13 @@ _BEFORE_WORKERS = 5
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum"})
 _BASES = frozenset({"typing.Generic", "typing.Protocol", "typing.NamedTuple", "typing_extensions.Protocol"})
 _LOADER = "torch.utils.data.DataLoader"
+_ARRAY = "numpy.ndarray"
+"""It takes any memory for objects; all other functions of numpy make arrays of what they are given."""
+
 _DISPLAYS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 _FORMED = frozenset(
     {"functools.wraps", "functools.partial", "copy.copy", "copy.deepcopy", "dataclasses.dataclass", _LOADER}
-    | {"collections.namedtuple", "torch.set_default_tensor_type", *_ENUMS}
+    | {"collections.namedtuple", "torch.set_default_tensor_type", _ARRAY, *_ENUMS}
 )
 _PLAIN = frozenset({"typing.TYPE_CHECKING", "typing.cast", "typing.overload"})
 """Names of `typing` that are no forms of types: a flag, and functions that return their argument."""
@@ -53,6 +56,9 @@ class _Forms:
                     yield node.func
             elif isinstance(node, ast.ClassDef):
                 yield from self._in_class(node)
+            elif isinstance(node, (ast.Name, ast.Attribute)):
+                if self._path_of(node) == _ARRAY and self._is_asked_for(node):
+                    yield node
             elif isinstance(node, ast.Subscript):
                 literal = self._path_of(node.value) in ("typing.Literal", "typing_extensions.Literal")
                 if literal or (self._is_typing(node.value) and not _has_text(node.slice)):
@@ -118,6 +124,14 @@ class _Forms:
         if isinstance(parent, ast.Compare) and isinstance(parent.ops[0], (ast.In, ast.NotIn)):
             return parent.left is node
         return isinstance(parent, (ast.Compare, ast.FormattedValue))
+
+    def _is_asked_for(self, node: ast.expr) -> bool:
+        """Return whether a class is what `isinstance` asks for, alone or among others."""
+        parent: ast.AST | None = self._parents.get(node)
+        if isinstance(parent, ast.Tuple):
+            node, parent = parent, self._parents.get(parent)
+        called = parent.func if isinstance(parent, ast.Call) else None
+        return isinstance(called, ast.Name) and called.id in ("isinstance", "issubclass") and node is not called
 
     def _wraps_a_parameter(self, node: ast.Call) -> bool:
         """Return whether this is the decorator of a function that is given another one by its name."""

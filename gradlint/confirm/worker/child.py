@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import torch
 import torch.autograd.graph
 import torch.nn.functional
+from torch.utils.data import dataloader
 
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.run.protocol import Probed, Ran, Request, encode
@@ -112,6 +113,8 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
     names = _namespace(request.script, deny, prepared.watch)
     torch.manual_seed(0)
     warnings.simplefilter("ignore")
+    if request.watched:
+        _without_workers(deny)
     sys.settrace(blame)
     prepared.walls.enclose(request.seconds, frozenset([code, *probes]), deny)
     ran = _execute(code, names, blame)
@@ -153,6 +156,15 @@ def _namespace(script: str, deny: Callable[[str], NoReturn], watch: Watch) -> Na
         del sys.modules[name]
     sys.modules["__main__"] = module
     return names
+
+
+def _without_workers(deny: Callable[[str], NoReturn]) -> None:
+    """Deny the iterator of a loader that starts processes, whoever made the loader."""
+
+    def iterate(_: object) -> NoReturn:
+        deny("a loader that starts processes")
+
+    vars(dataloader)["_MultiProcessingDataLoaderIter"] = iterate
 
 
 def _importer(deny: Callable[[str], NoReturn]) -> Callable[..., types.ModuleType]:

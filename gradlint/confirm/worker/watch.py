@@ -28,6 +28,9 @@ _GETTING = {"getattr": _READ, "hasattr": _READ, "setattr": _SET, "delattr": _SET
 _STATES = frozenset({"state_dict", "load_state_dict"})
 """A scheduler takes all that it is given for its attributes, and gives away those of what it calls."""
 
+_NOT_CALLED = ("numpy.ndarray", "enum.Enum", "enum.IntEnum")
+"""Classes to be asked for and derived from: the first takes any memory for objects, the others make classes."""
+
 _WITH_STATE = (torch.nn.Module, torch.optim.Optimizer, torch.amp.GradScaler)
 _KEEPING = (torch.nn.Module, torch.Tensor, torch.autograd.function.FunctionCtx)
 """What programs keep values of their own in, under any name."""
@@ -87,6 +90,8 @@ class Watch:
         bases = {base for value in values if isinstance(value, type) for base in value.__mro__}
         members = [member for base in bases for member in vars(base).values()]
         self._callables = {id(value): value for value in (*values, *members)}
+        for path in _NOT_CALLED:
+            self._callables.pop(id(_resolved(path)), None)
         everything = [value for module in list(sys.modules.values()) for value in list(vars(module).values())]
         self._others = {id(value): value for value in everything if callable(value)}
         self._readable = allowed.attributes() | allowed.DEFINABLE | {"__name__", "__version__"}
@@ -154,7 +159,9 @@ class Watch:
         if kind is super:
             return False
         owner = _owner(value, kind, name)
-        return owner is None or _has_own(kind) or name in allowed.WRITABLE
+        if owner is None or _has_own(kind):
+            return True
+        return name in allowed.WRITABLE and (name == "shape" or str(owner.__module__).startswith("torch"))
 
     # Calling.
 
