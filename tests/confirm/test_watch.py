@@ -62,6 +62,11 @@ DENIED = {
         "import enum\nenum.Enum('E', {'A': 1})\n",
         "a EnumType is called that is not known: <enum 'Enum'>",
     ),
+    "an attribute of a class of torch by a method of torch": (
+        "import torch\nnormal = torch.distributions.Normal(torch.zeros(1), torch.ones(1))\n"
+        "try:\n    normal.expand((2,), torch.distributions.Beta)\nexcept TypeError:\n    pass\n",
+        "torch.distributions.Beta was replaced",
+    ),
     "a module that an error kept": (
         "import torch\nclass Deed:\n    obj = None\n    def kept(self):\n        return self.obj\n"
         "try:\n    torch.nn.functional.softmaxx\nexcept AttributeError as error:\n    Deed.kept(error)\n",

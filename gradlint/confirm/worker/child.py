@@ -53,7 +53,10 @@ class Snapshot:
 
 
 def _namespaces() -> list[tuple[object, str, Mapping[str, object]]]:
-    modules = (torch, torch.nn, torch.nn.functional, torch.autograd, torch.autograd.graph, torch.optim, torch.linalg)
+    modules = (
+        *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.nn.utils, torch.autograd, torch.autograd.graph),
+        *(torch.optim, torch.optim.lr_scheduler, torch.linalg, torch.distributions, torch.utils.data),
+    )
     owners: dict[int, tuple[object, str]] = {id(builtins): (builtins, "builtins")}
     for module in modules:
         owners[id(module)] = (module, module.__name__)
