@@ -19,6 +19,26 @@ ADMITTED = [
     "import torch\n@torch.no_grad()\ndef step(x):\n    return getattr(x, 'grad')\n",
     "import torch\nx = torch.ones(2)\nx.grad = None\nx.data = x\ndel x\n",
     "print('{} {0:.3f} {name!r:>5}'.format(1, name=2))\n",
+    "import numpy as np\nx = np.ones(2)\nprint(isinstance(x, np.ndarray), isinstance(x, (list, np.ndarray)))\n",
+    "import copy, functools\ny = copy.deepcopy([1])\nadd = functools.partial(max, 1)\n"
+    "print(type(y).__name__, type(y) is list)\n",
+    "import functools\ndef timed(f):\n    @functools.wraps(f)\n    def inner(*given):\n        return f(*given)\n"
+    "    return inner\n",
+    "from enum import Enum, auto\nclass Phase(Enum):\n    TRAIN = 'train'\n    TEST = auto()\n"
+    "print(Phase('train'), Phase.TEST)\n",
+    "from dataclasses import dataclass, field\n@dataclass(frozen=True)\nclass Point:\n    x: int = 0\n"
+    "    y: list = field(default_factory=list)\nprint(Point(1).x)\n",
+    "from typing import Dict, Generic, NamedTuple, TypeVar\nT = TypeVar('T')\nNames = Dict[str, int]\n"
+    "class Box(Generic[T]):\n"
+    "    pass\nclass Pair(NamedTuple):\n    loss: int\nprint(Pair(1).loss)\n",
+    "from torch.utils.data import DataLoader\nfor batch in DataLoader([1, 2], batch_size=1, num_workers=0):\n"
+    "    print(batch)\n",
+    "import torch\ntorch.set_default_tensor_type(torch.DoubleTensor)\n"
+    "torch.set_default_tensor_type('torch.FloatTensor')\n",
+    "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.register_buffer('mask', nn.Parameter().detach())\n        self.add_module('body', nn.Linear(1, 1))\n"
+    "net = Net()\nprint(net.mask, net.body)\n",
+    "class A:\n    def _evaluate(self):\n        return 1\n    def all(self):\n        return self._evaluate()\n",
     "print((1).__class__.__name__, [1].__len__())\n",
     "print(f'{1 + 1:>{3}}')\n",
 ]
@@ -29,7 +49,7 @@ REFUSED = [
     ("import torch\nx = torch.load\n", "line 2: `torch.load` is not allowed"),
     ("import torch\nx = [torch]\n", "line 2: the module `torch` is used as a value"),
     ("import torch\nx = torch.nn\n", "line 2: the module `torch.nn` is used as a value"),
-    ("import torch\ntorch = 1\n", "`torch` names a module and something else"),
+    ("import torch\ntorch = 1\n", "`torch` names what is imported and something else"),
     ("x = open\nopen = 1\n", "`open` is a builtin that is not allowed"),
     ("class A:\n    open = open\n", "`open` is a builtin that is not allowed"),
     ("def f():\n    def g():\n        return eval\n    return g\n", "`eval` is a builtin that is not allowed"),
@@ -42,8 +62,19 @@ REFUSED = [
     ("x = 1\nx.unheard_of\n", "line 2: the attribute `unheard_of` is not known"),
     ("x = getattr(1, 'a' + 'b')\n", "line 1: `getattr` with a computed name"),
     ("x = getattr(1, '__class__')\n", "line 1: the attribute `__class__` is not allowed"),
-    ("x = type('A', (), {})\n", "line 1: `type` with more than one argument makes a class"),
+    ("x = type('A', (), {})\n", "line 1: `type` is used in a form that is not allowed"),
     ("import torch\ntorch.Tensor.add = 1\n", "line 2: `torch.Tensor.add` would be replaced"),
+    ("import torch\nprint('weird')\nx = torch.ones(1).weird\n", "line 3: the attribute `weird` is not known"),
+    (
+        "class A:\n    def _evaluate(self):\n        pass\nA()._evaluate()\n",
+        "line 4: the attribute `_evaluate` is not allowed",
+    ),
+    ("import torch\ndef f(self):\n    self.add = 1\n", "line 3: `add` would replace something of torch's own"),
+    ("import numpy\nx = numpy.ndarray\n", "line 2: `numpy.ndarray` is used in a form that is not allowed"),
+    ("from functools import wraps as w\nx = w\n", "line 2: `w` is used in a form that is not allowed"),
+    ("import torch\nx = torch.nn.modules.linear.F\n", "line 2: `torch.nn.modules.linear.F` is not allowed"),
+    ("import typing\nx = typing.List['x']\n", "line 2: `typing.List` is used in a form that is not allowed"),
+    ("x = '__reduce_ex__'\n", "line 1: the text `__reduce_ex__` is the name of something special"),
     ("import torch\nC = torch.Tensor\nC.add = 1\n", "line 3: `add` would replace something of torch's own"),
     ("class A(metaclass=int):\n    pass\n", "line 1: the keyword `metaclass` of a class is not allowed"),
     ("class A:\n    def __del__(self):\n        pass\n", "line 2: a definition of `__del__` is not allowed"),

@@ -2,9 +2,12 @@
 
 The argument is one of capabilities. A repro gets its values from literals, from the builtins and the dotted names in
 `allowed`, and from operations on values that it has. No builtin or dotted name of the lists leads to a file, a
-process, or code as text; a module is never a value, so a dotted name is resolved here and not at run time; and no
-attribute can be read that leads from a harmless value to the interpreter. Each of the three is checked on every
-node of the syntax; a kind of node that is not listed is refused.
+process, or code as text, in the forms in which it may stand (`forms`); a module is never a value, so a dotted name is
+resolved here and not at run time; and no attribute can be read that leads from a harmless value to the interpreter.
+Each of the three is checked on every node of the syntax; a kind of node that is not listed is refused.
+
+Of a name that a repro gives to an attribute of its own this can only say that it is one of those; whose it is where it
+is read, the value tells when it runs (`gradlint.confirm.worker.watch`).
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import symtable
 from collections.abc import Iterable, Iterator
 
 from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.gate.forms import is_formed, well_formed
+from gradlint.confirm.gate.own import attributes_made, names_inside, receivers
 
 _LONGEST = 100_000
 
@@ -30,8 +35,9 @@ _HARMLESS: tuple[type[ast.AST], ...] = (
 )
 
 
+_REFLECTING = allowed.CALLED_ONLY - {"type"}
+_SPECIAL_TEXTS = frozenset({"__main__", "__name__"}) | allowed.DEFINABLE
 _WORKERS = frozenset(("num_workers", "multiprocessing_context"))
-_BEFORE_WORKERS = 5
 
 
 def admit(script: str, probes: Iterable[str] = (), slips: Iterable[str] = ()) -> list[str]:
@@ -74,9 +80,13 @@ class _Gate(ast.NodeVisitor):
         self.reasons: list[str] = []
         self.nodes: list[ast.AST] = []
         self._modules: dict[str, str] = {}
+        self._values: dict[str, str] = {}
         self._own: set[str] = set()
+        self._mentioned: set[str] = set()
+        self._selves = receivers(tree)
         self._classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
         self._gather(tree)
+        self._forms = well_formed(tree, self._path)
 
     def check(self, tree: ast.AST, names: symtable.SymbolTable) -> None:
         """Look through a program, or an expression that is evaluated in its names."""
@@ -99,11 +109,13 @@ class _Gate(ast.NodeVisitor):
             elif isinstance(node, ast.ImportFrom):
                 names = {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
                 self._modules.update({name: path for name, path in names.items() if path in allowed.MODULES})
+                self._values.update({name: path for name, path in names.items() if is_formed(path)})
             else:
                 bound.update(bound_by(node))
-                self._own.update(_attributes_made(node))
-        for name in sorted(bound & set(self._modules)):
-            self.reasons.append(f"`{name}` names a module and something else")
+                self._own.update(attributes_made(node))
+                self._mentioned.update(names_inside(node))
+        for name in sorted(bound & {*self._modules, *self._values}):
+            self.reasons.append(f"`{name}` names what is imported and something else")
 
     def generic_visit(self, node: ast.AST) -> None:
         """Visit a node without a method of its own; refuse it unless it is harmless by kind."""
@@ -131,8 +143,8 @@ class _Gate(ast.NodeVisitor):
         self._check_name(node, node.id)
         if isinstance(node.ctx, ast.Load) and node.id in self._modules:
             self._refuse(node, f"the module `{node.id}` is used as a value")
-        if node.id in allowed.CALLED_ONLY:
-            self._refuse(node, f"`{node.id}` is used as a value")
+        if node.id in allowed.CALLED_ONLY or (isinstance(node.ctx, ast.Load) and node.id in self._values):
+            self._check_form(node, node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         """Look up a dotted name that begins at a module; an attribute of any other value must be known."""
@@ -152,13 +164,13 @@ class _Gate(ast.NodeVisitor):
         # `Base.__init__(self)`; of any other value it would make an error say something else.
         if node.attr == "__init__" and isinstance(node.value, ast.Name) and node.value.id in self._classes:
             return
-        self._check_attribute(node, node.attr, isinstance(node.ctx, ast.Load))
+        self._check_attribute(node, node.value, node.attr, isinstance(node.ctx, ast.Load))
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
         """Check a call; builtins that reach attributes by name are allowed with names that stand in the text."""
         called = node.func.id if isinstance(node.func, ast.Name) else None
-        if called in allowed.CALLED_ONLY:
+        if called in _REFLECTING:
             self._check_reflection(node, called)
         else:
             self.visit(node.func)
@@ -168,13 +180,13 @@ class _Gate(ast.NodeVisitor):
             nothing = isinstance(keyword.value, ast.Constant) and not keyword.value.value
             if keyword.arg in _WORKERS and not nothing:
                 self._refuse(node, f"`{keyword.arg}` starts processes")
-        if ast.unparse(node.func).endswith("DataLoader") and _may_start_workers(node):
-            self._refuse(node, "a loader that may start processes")
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Refuse a text that may become the name of an argument."""
+        """Refuse a text that may become the name of an argument, or of a special method."""
         if isinstance(node.value, str) and node.value in _WORKERS:
             self._refuse(node, f"`{node.value}` starts processes")
+        if isinstance(node.value, str) and _is_dunder(node.value) and node.value not in _SPECIAL_TEXTS:
+            self._refuse(node, f"the text `{node.value}` is the name of something special")
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Check the name; decorators, defaults, annotations, and the body are syntax like any other."""
@@ -186,9 +198,6 @@ class _Gate(ast.NodeVisitor):
         self._check_definition(node, node.name)
         for keyword in node.keywords:
             self._refuse(node, f"the keyword `{keyword.arg}` of a class is not allowed")
-        for base in node.bases:
-            if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "type":
-                self._refuse(base, "a class of classes is not allowed")
         super().generic_visit(node)
 
     def visit_arg(self, node: ast.arg) -> None:
@@ -211,15 +220,24 @@ class _Gate(ast.NodeVisitor):
         if _is_dunder(name) and name not in allowed.DEFINABLE:
             self._refuse(node, f"a definition of `{name}` is not allowed")
 
-    def _check_attribute(self, node: ast.AST, name: str, read: bool) -> None:
+    def _check_form(self, node: ast.expr, name: str) -> None:
+        if node not in self._forms:
+            self._refuse(node, f"`{name}` is used in a form that is not allowed")
+
+    def _check_attribute(self, node: ast.AST, value: ast.expr, name: str, read: bool) -> None:
+        own = value in self._selves or _is_super(value)
         special = (allowed.DEFINABLE - {"__init__"}) if read else frozenset()
         if name in special or (read and name in self._slips):
             return
         if name in allowed.NEVER or (_is_dunder(name) and name not in allowed.attributes()):
             self._refuse(node, f"the attribute `{name}` is not allowed")
+        elif own and name in self._mentioned and name not in allowed.FOREIGN:
+            return
         elif read and name not in allowed.attributes() and name not in self._own:
             self._refuse(node, f"the attribute `{name}` is not known")
-        elif not read and name in allowed.attributes() and name not in allowed.WRITABLE and not _is_own(node):
+        elif name in allowed.INNER and not own:
+            self._refuse(node, f"the attribute `{name}` is not allowed")
+        elif not read and name in allowed.attributes() and name not in allowed.WRITABLE and not own:
             self._refuse(node, f"`{name}` would replace something of torch's own")
 
     def _check_path(self, node: ast.Attribute, path: str) -> None:
@@ -239,6 +257,8 @@ class _Gate(ast.NodeVisitor):
             rest.append(name)
         if not value:
             self._refuse(node, f"`{path}` is not allowed")
+        elif is_formed(value):
+            self._check_form(node, path)
         for name in rest if value else ():
             if not (name in allowed.DEFINABLE or name in allowed.attributes()) or name in allowed.NEVER:
                 self._refuse(node, f"the attribute `{name}` is not allowed")
@@ -246,15 +266,12 @@ class _Gate(ast.NodeVisitor):
     def _check_reflection(self, node: ast.Call, called: str) -> None:
         if called == "super":
             self._check_super(node)
-        elif called == "type":
-            if len(node.args) != 1 or node.keywords:
-                self._refuse(node, "`type` with more than one argument makes a class")
         elif len(node.args) < 2 or any(isinstance(argument, ast.Starred) for argument in node.args):
             self._refuse(node, f"`{called}` without a name in the text")
         elif not isinstance(node.args[1], ast.Constant) or type(node.args[1].value) is not str:
             self._refuse(node, f"`{called}` with a computed name")
         else:
-            self._check_attribute(node, node.args[1].value, called in {"getattr", "hasattr"})
+            self._check_attribute(node, node.args[0], node.args[1].value, called in {"getattr", "hasattr"})
 
     def _check_super(self, node: ast.expr) -> None:
         assert isinstance(node, ast.Call), "asked for calls of super only"
@@ -262,7 +279,9 @@ class _Gate(ast.NodeVisitor):
             self._refuse(node, "`super` in an unusual form")
 
     def _path(self, node: ast.expr) -> str | None:
-        """Return the dotted name of an attribute of a module."""
+        """Return the dotted name of an attribute of a module, or of what is imported from one and has its forms."""
+        if isinstance(node, ast.Name):
+            return self._values.get(node.id)
         names: list[str] = []
         while isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -270,12 +289,6 @@ class _Gate(ast.NodeVisitor):
         if isinstance(node, ast.Name) and node.id in self._modules:
             return ".".join([self._modules[node.id], *reversed(names)])
         return None
-
-
-def _may_start_workers(node: ast.Call) -> bool:
-    """Return whether arguments by place, or from a dict, may be a number of workers."""
-    starred = any(isinstance(argument, ast.Starred) for argument in node.args)
-    return starred or len(node.args) > _BEFORE_WORKERS or any(word.arg is None for word in node.keywords)
 
 
 def _imported(node: ast.Import) -> dict[str, str]:
@@ -294,29 +307,6 @@ def bound_by(node: ast.AST) -> Iterator[str]:
         yield node.arg
     elif isinstance(node, ast.ExceptHandler) and node.name is not None:
         yield node.name
-
-
-def _attributes_made(node: ast.AST) -> Iterator[str]:
-    """Yield names that values of the program may have as attributes, because the program gives them."""
-    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-        yield node.attr
-    elif isinstance(node, ast.ClassDef):
-        yield from (name for statement in node.body for part in ast.walk(statement) for name in bound_by(part))
-    elif isinstance(node, ast.Call):
-        yield from _names_given(node)
-
-
-def _names_given(node: ast.Call) -> Iterator[str]:
-    """Yield what may name an attribute, keyword arguments and texts: fields of a tuple, submodules, buffers."""
-    yield from (keyword.arg for keyword in node.keywords if keyword.arg is not None)
-    for argument in ast.walk(node):
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            yield from (word for word in argument.value.replace(",", " ").split() if word.isidentifier())
-
-
-def _is_own(node: ast.AST) -> bool:
-    """Return whether an attribute is set on `self` or `ctx`: an instance of a class of the repro may have any."""
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in {"self", "ctx"}
 
 
 def _is_name_of_class(node: ast.Attribute) -> bool:

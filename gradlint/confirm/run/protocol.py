@@ -16,6 +16,7 @@ class Request(NamedTuple):
     """A repro to execute, and expressions to evaluate in its names after it; the answer must begin with the token.
 
     `slips` are attributes that the gate lets through as names that nothing has: if something has one, it is not run.
+    A repro that is `watched` asks before each use of an attribute and each call; tests of the walls leave that out.
     """
 
     script: str
@@ -23,6 +24,7 @@ class Request(NamedTuple):
     seconds: float
     token: str
     slips: tuple[str, ...] = ()
+    watched: bool = True
 
 
 class Probed(NamedTuple):

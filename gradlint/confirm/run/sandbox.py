@@ -113,15 +113,23 @@ class Sandbox:
         reasons = admit(script, probes, slips)
         if reasons:
             return Ran("denied", message=reasons[0])
-        return self.run_past_the_gate(script, probes, seconds, slips)
+        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips))
 
     def run_past_the_gate(
-        self, script: str, probes: tuple[str, ...], seconds: float, slips: tuple[str, ...] = ()
+        self,
+        script: str,
+        probes: tuple[str, ...],
+        seconds: float,
+        slips: tuple[str, ...] = (),
+        *,
+        watched: bool = False,
     ) -> Ran:
         """For the tests of the walls alone: what `admit` objects to must not come here."""
+        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips, watched))
+
+    def _run(self, request: Request) -> Ran:
         self.start()
-        begun = time.monotonic()
-        request = Request(script, probes, seconds, secrets.token_hex(16), slips)
+        begun, seconds = time.monotonic(), request.seconds
         line = self._ask(request, patience(seconds) + (_GRACE_SECONDS if self._fork else 0.0))
         taken = time.monotonic() - begun
         ran = decode(line, request.token)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import linecache
 import os
@@ -9,16 +10,19 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import torch
 import torch.autograd.graph
 import torch.nn.functional
+from torch.utils.data import dataloader
 
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.run.protocol import Probed, Ran, Request, encode
 from gradlint.confirm.worker.blame import Blame, known_errors, text_of
+from gradlint.confirm.worker.reread import Reader
 from gradlint.confirm.worker.walls import Walls
+from gradlint.confirm.worker.watch import Watch, parsed, watched
 
 FILENAME = "<repro>"
 _MESSAGE = 4000
@@ -49,7 +53,10 @@ class Snapshot:
 
 
 def _namespaces() -> list[tuple[object, str, Mapping[str, object]]]:
-    modules = (torch, torch.nn, torch.nn.functional, torch.autograd, torch.autograd.graph, torch.optim, torch.linalg)
+    modules = (
+        *(torch, torch.nn, torch.nn.functional, torch.nn.init, torch.nn.utils, torch.autograd, torch.autograd.graph),
+        *(torch.optim, torch.optim.lr_scheduler, torch.linalg, torch.distributions, torch.utils.data),
+    )
     owners: dict[int, tuple[object, str]] = {id(builtins): (builtins, "builtins")}
     for module in modules:
         owners[id(module)] = (module, module.__name__)
@@ -72,11 +79,15 @@ class Prepared(NamedTuple):
     walls: Walls
     snapshot: Snapshot
     errors: frozenset[type[BaseException]]
+    watch: Watch
+    reader: Reader
 
     @classmethod
     def now(cls) -> Prepared:
         """After torch is loaded: the walls stand from here on."""
-        return cls(Walls(os.path.dirname(torch.__file__)), Snapshot(), known_errors())
+        # They read tables of gradlint, which lie outside of what may be read after.
+        watch, reader = Watch(), Reader()
+        return cls(Walls(os.path.dirname(torch.__file__)), Snapshot(), known_errors(), watch, reader)
 
 
 def be_the_child(request: Request, prepared: Prepared, answer: int) -> NoReturn:
@@ -95,14 +106,18 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         tell(Ran("denied", message=what[:_TEXT]))
 
     try:
-        code = compile(request.script, FILENAME, "exec", dont_inherit=True)
-        probes = [compile(probe, FILENAME, "eval", dont_inherit=True) for probe in request.probes]
+        code = compile(_tree(request, request.script, "exec"), FILENAME, "exec", dont_inherit=True)
+        probes = [compile(_tree(request, one, "eval"), FILENAME, "eval", dont_inherit=True) for one in request.probes]
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Ran("crashed", type(error).__name__, f"the repro is no program: {error}"[:_MESSAGE])
+    if request.watched and (doubt := prepared.reader.doubt(request.script, request.probes)) is not None:
+        return Ran("denied", message=f"read again: {doubt}"[:_TEXT])
     blame = Blame(code, prepared.errors)
-    names = _namespace(request.script, deny)
+    names = _namespace(request.script, deny, prepared.watch)
     torch.manual_seed(0)
     warnings.simplefilter("ignore")
+    if request.watched:
+        _without_workers(deny)
     sys.settrace(blame)
     prepared.walls.enclose(request.seconds, frozenset([code, *probes]), deny)
     ran = _execute(code, names, blame)
@@ -113,6 +128,10 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
     if ran.outcome in ("finished", "raised"):
         ran = ran._replace(values=tuple(_probe(probe, names) for probe in probes))
     return ran
+
+
+def _tree(request: Request, text: str, mode: Literal["exec", "eval"]) -> ast.Module | ast.Expression:
+    return watched(text, mode) if request.watched else parsed(text, mode)
 
 
 def _teller(descriptor: int, token: str) -> Tell:
@@ -128,18 +147,27 @@ def _teller(descriptor: int, token: str) -> Tell:
     return tell
 
 
-def _namespace(script: str, deny: Callable[[str], NoReturn]) -> Names:
+def _namespace(script: str, deny: Callable[[str], NoReturn], watch: Watch) -> Names:
     """Return a module `__main__` with the builtins that the gate allows, and nothing of gradlint in sight."""
     module = types.ModuleType("__main__")
     names = module.__dict__
     offered = {name: vars(builtins)[name] for name in allowed.BUILTINS if hasattr(builtins, name)}
-    names["__builtins__"] = {**offered, "__import__": _importer(deny)}
+    names["__builtins__"] = {**offered, "__import__": _importer(deny), **watch.questions(deny, offered)}
     # The lines are put where tracebacks and `inspect` look for them.
     linecache.cache[FILENAME] = (len(script), None, script.splitlines(keepends=True), FILENAME)
     for name in [name for name in sys.modules if name.split(".")[0] == "gradlint"]:
         del sys.modules[name]
     sys.modules["__main__"] = module
     return names
+
+
+def _without_workers(deny: Callable[[str], NoReturn]) -> None:
+    """Deny the iterator of a loader that starts processes, whoever made the loader."""
+
+    def iterate(_: object) -> NoReturn:
+        deny("a loader that starts processes")
+
+    vars(dataloader)["_MultiProcessingDataLoaderIter"] = iterate
 
 
 def _importer(deny: Callable[[str], NoReturn]) -> Callable[..., types.ModuleType]:

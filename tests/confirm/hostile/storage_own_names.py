@@ -1,0 +1,7 @@
+import torch
+
+class Deed:
+    _typed_storage = _untyped_storage = _new_shared = None
+
+torch.ones(3)._typed_storage()._untyped_storage._new_shared(16)
+open("CANARY/written", "w")
