@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterator, Mapping
 
+from gradlint.confirm.check.places import GIVEN
 from gradlint.confirm.effects.measure import Measure, Variant
+from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.candidates import Sketch
 from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
-from gradlint.confirm.prepare.script import Script, spaced
-from gradlint.confirm.run.protocol import Probed, Ran
+from gradlint.confirm.prepare.script import Script, spaced, unused_name
+from gradlint.confirm.run.protocol import SEEDS, Probed, Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing, shrunk
+from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing, shrunk, up_to_end
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 MADE_UP = "with made-up values"
 """How the reason begins why nothing is confirmed where a run reached the place and did not show the effect."""
 
+ENDED = "the program ends itself before it comes to the place"
 _NOTHING = "no run had anything to measure"
 _NO_PLACE = "what would have to be watched has no place of its own in the program"
 
@@ -38,6 +41,8 @@ class Silence(Inquiry):
         self._rows = range(finding.span.start.row, finding.span.end.row + 1)
         self._measure = measure
         self._way = 0
+        self._seed = SEEDS[0]
+        self._names: Mapping[str, str] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -46,13 +51,16 @@ class Silence(Inquiry):
 
     def confirm(self, made: Sketch) -> Confirmation:
         """Return the verdict on the finding in the program of a sketch."""
-        nodes = (node for part in made.body for node in ast.walk(part))
-        names = {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
-        self._measure = measure = self._measure.beside(names)
-        row, text = self._rows[0], measure.variants[0].before
+        bound, taken = _names_of(made)
+        text = self._measure.variants[0].before
+        self._measure, self._names = measure, names = self._measure.beside(bound, taken)
+        if GIVEN in taken:
+            self._names = names = {**names, GIVEN: unused_name(GIVEN, "".join(taken))}
+        row = self._rows[0]
         program, found = instrumented(
             made,
             measure.places(self._finding),
+            names=names,
             losses=f"def {LOSS}(" in text,
             asked=f"{ASKED} = " in text,
             loss_rows=self._rows if measure.own_losses else None,
@@ -66,7 +74,7 @@ class Silence(Inquiry):
             verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
             if verdict is not None:
                 return verdict
-            if self._is_late():
+            if self._is_late() or self.is_cut_off:
                 break
         return Confirmation("unconfirmed", self._why)
 
@@ -80,10 +88,13 @@ class Silence(Inquiry):
             if shown:
                 self.found = Found(self._way, tried.values)
                 return self._confirmed(script)
-            if ran.outcome == "finished":
+            if ran.outcome == "finished" and shown is None and ran.error_type == "SystemExit":
+                self.has_ended = True
+                self._why = ENDED
+            elif ran.outcome == "finished":
                 passed += 1
                 self.has_passed |= shown is False
-                if shown is False and exact and self._measure.refutes:
+                if shown is False and exact and self._measure.refutes and self._is_shown_again(script) is False:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
                 self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
@@ -104,7 +115,7 @@ class Silence(Inquiry):
 
     def _is_shown(self, script: Script, ran: Ran) -> bool | None:
         """Return whether the instruments show the effect; None if there was nothing to measure."""
-        if ran.outcome != "finished" and not (ran.outcome == "raised" and ran.values and self._measure.early):
+        if not ran.values or (ran.outcome != "finished" and not self._measure.early):
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
         if first.value is not True:
@@ -130,12 +141,20 @@ class Silence(Inquiry):
         # Values made for the purpose may be the wrong ones to see a difference with.
         return False if measured and self._measure.proof == "" else None
 
+    def _is_shown_again(self, script: Script) -> bool | None:
+        """Return whether the effect is shown with other random numbers."""
+        self._seed = SEEDS[1]
+        try:
+            return self._is_shown(script, self._run(script))
+        finally:
+            self._seed = SEEDS[0]
+
     def _run(self, script: Script, variant: Variant | None = None) -> Ran:
         """Return a run, of the first variant unless another is given, with the lines counted as in the script."""
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = (variant or self._measure.variants[0]).around(script.text)
-        ran = self._sandbox.run(text, probes, seconds=self._seconds())
+        ran = up_to_end(self._sandbox.run(text, probes, self._seconds(), seed=self._seed))
         shift = text.count("\n") - script.text.count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)
@@ -163,15 +182,39 @@ class Silence(Inquiry):
 
     def _shown(self, script: Script, variant: Variant) -> str:
         """Return the program with the instruments that its last statement needs."""
+        names = {name: self._names.get(name, name) for name in INSTRUMENTS}
+        defined = {name for node in ast.parse(variant.before).body for name in _defined_by(node)}
+        unneeded = {name for name in names.values() if name not in defined} - {names[GIVEN]}
         before = [line for line in variant.before.splitlines() if line]
-        needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
-        lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]
+        lines = [line for line in without_instruments(script.text, unneeded) if line != "import torch"]
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         rest = [line for line in lines if line not in imports]
         if variant.block:
             rest = [variant.block.rstrip(), *(f"    {line}" for line in rest)]
-        imports += [line for line in before if line.startswith("from ")]
-        unused = () if any(f"{ASKED}(" in line for line in rest) else (f"{ASKED} = {LOSS}",)
-        before = [line for line in before if not line.startswith("from ") and line not in unused]
+        imports += [line for line in before if line.startswith(("import ", "from "))]
+        unused = () if any(f"{names[ASKED]}(" in line for line in rest) else (f"{names[ASKED]} = {names[LOSS]}",)
+        before = [line for line in before if not line.startswith(("import ", "from ")) and line not in unused]
         proof = [self._measure.proof] if self._measure.proof else []
         return spaced(["import torch", *imports, *before, *rest, *proof])
+
+
+def _defined_by(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef):
+        yield node.name
+    elif isinstance(node, ast.Assign):
+        yield from (part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def _names_of(made: Sketch) -> tuple[set[str], set[str]]:
+    """Return the names that a program binds, apart from the module of torch, and all that it has."""
+    bound: set[str] = set()
+    taken: set[str] = set()
+    for node in (node for part in made.body for node in ast.walk(part)):
+        names = set(bound_by(node))
+        if isinstance(node, ast.Import):
+            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            names -= {"torch"} if all(not alias.asname for alias in node.names) else set()
+        bound |= names
+        taken |= {*names, *(name for name in (getattr(node, "id", None), getattr(node, "attr", None)) if name)}
+        taken |= {node.arg} if isinstance(node, ast.keyword) and node.arg else set()
+    return bound, taken

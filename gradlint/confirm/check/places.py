@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from gradlint.confirm.prepare.syntax import Stretch, place_of, positional, root_of
@@ -24,8 +24,8 @@ variable gets, together with the one that it had; whether a graph is retained; w
 class, and the same of an object; what a function saves, together with its context and what it was given; a tensor that
 is written to, before and after, and what the function around it is given."""
 
-WATCHED, STRAINED = "watched", "strained"
-_GIVEN = "given_first"
+WATCHED, STRAINED, GIVEN = "watched", "strained", "given_first"
+"""What is called at a place, and the variable for the first argument of a call."""
 
 _OF_NETWORKS = {"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict"}
 _FUNCTIONS_OF = ("torch", "F", "functional", "np")
@@ -146,7 +146,21 @@ def _is_at(place: Stretch, stretch: Stretch, node: ast.AST) -> bool:
 
 def call(name: str, *arguments: ast.expr | None) -> ast.Call:
     """Return a call of an instrument."""
-    return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
+    return ast.Call(instrument(name, ast.Load()), [one for one in arguments if one is not None], [])
+
+
+def instrument(name: str, context: ast.expr_context) -> ast.Name:
+    """Return a variable that is none of the program's, which may have one of the same name."""
+    node = ast.Name(name, context)
+    node.is_instrument = True  # type: ignore[attr-defined]
+    return node
+
+
+def name_instruments(tree: ast.AST, names: Mapping[str, str]) -> None:
+    """Give other names to the instruments in a program."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and getattr(node, "is_instrument", False):
+            node.id = names.get(node.id, node.id)
 
 
 def _arguments(node: ast.expr, most: int) -> int:
@@ -272,8 +286,8 @@ def _first_argument(node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
         return None
     if not isinstance(node.args[0], ast.Name):
-        node.args[0] = ast.NamedExpr(ast.Name(_GIVEN, ast.Store()), node.args[0])
-        return ast.Name(_GIVEN, ast.Load())
+        node.args[0] = ast.NamedExpr(instrument(GIVEN, ast.Store()), node.args[0])
+        return instrument(GIVEN, ast.Load())
     return node.args[0]
 
 

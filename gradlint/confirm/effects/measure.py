@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+import ast
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from gradlint.confirm.check.places import Place, Role
+from gradlint.confirm.gate.admit import bound_by
 from gradlint.confirm.prepare.syntax import stretch_of
 from gradlint.domain.finding import Finding
-
-_DEFINED = re.compile(r"^(?:def (\w+)|([\w, ]+) = )", re.MULTILINE)
 
 
 class Variant(NamedTuple):
@@ -73,32 +72,83 @@ class Measure(NamedTuple):
                 places.append(Place(stretch_of(finding.span), role))
         return places
 
-    def beside(self, taken: Collection[str]) -> Measure:
-        """Return the same measure with other names for what it keeps, where a program has variables of these names."""
-        defined = {
-            name.strip()
-            for variant in (*self.variants, *self.shown)
-            for found in _DEFINED.finditer(variant.before)
-            for name in (found[1] or found[2]).split(",")
-        }
-        clashing = defined & set(taken)
-        if not clashing:
-            return self
-        names = re.compile(rf"(?<!\.)\b({'|'.join(sorted(clashing))})\b")
+    def names(self) -> Iterator[ast.AST]:
+        """Yield the nodes of all its texts."""
+        for variant in (*self.variants, *self.shown):
+            yield from ast.walk(ast.parse(variant.before))
+            yield from ast.walk(ast.parse(f"{variant.block}    pass" if variant.block else ""))
+        for text in (*self.probes, self.compared or "", self.proof):
+            yield from ast.walk(ast.parse(text))
+
+    def beside(self, bound: Collection[str], taken: Collection[str]) -> tuple[Measure, Mapping[str, str]]:
+        """Return the measure for a program that has names of its own, and the new names by the old ones.
+
+        What the measure defines gets other names where the program has these, as a variable or in any other way
+        (`taken`). What it reads, as `len`, is kept under another name where the program binds it (`bound`).
+        """
+        nodes = list(self.names())
+        defined = {name for node in nodes for name in bound_by(node)}
+        read = {node.id for node in nodes if isinstance(node, ast.Name)} - defined
+        used = {*defined, *read, *taken}
+        new = {name: _unused(name, used) for name in sorted((defined & set(taken)) | (read & set(bound)))}
+        if not new:
+            return self, new
+        kept = "".join(
+            f"import {name} as {new[name]}\n" if name == "torch" else f"{new[name]} = {name}\n"
+            for name in new.keys() - defined
+        )
 
         def renamed(text: str) -> str:
-            return names.sub(r"\1_of_the_run", text)
+            tree = _Renamed(new).visit(ast.parse(text))
+            return ast.unparse(tree)
 
         def renamed_all(variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
-            return tuple(variant._replace(before=renamed(variant.before)) for variant in variants)
+            return tuple(
+                Variant(
+                    f"{kept}{renamed(variant.before)}\n",
+                    f"{renamed(f'{variant.block}    pass').splitlines()[0]}\n" if variant.block else "",
+                )
+                for variant in variants
+            )
 
-        return self._replace(
+        beside = self._replace(
             variants=renamed_all(self.variants),
             probes=tuple(map(renamed, self.probes)),
             compared=self.compared and renamed(self.compared),
             shown=renamed_all(self.shown),
             proof=renamed(self.proof),
         )
+        return beside, new
+
+
+def _unused(name: str, used: Collection[str]) -> str:
+    found = f"{name}_of_the_run"
+    while found in used:
+        found += "_"
+    return found
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives other names to variables, parameters, and functions."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Rename a variable."""
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Rename a parameter; no instrument is given one by name."""
+        node.arg = self._names.get(node.arg, node.arg)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Rename a function, and what is in it."""
+        node.name = self._names.get(node.name, node.name)
+        self.generic_visit(node)
+        return node
 
 
 LEAVES = """\

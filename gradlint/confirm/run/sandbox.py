@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Ran, Request, decode, patience
+from gradlint.confirm.run.protocol import SEEDS, Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0
@@ -105,7 +105,14 @@ class Sandbox:
             raise TorchMissingError(hello["missing"])
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
-    def run(self, script: str, probes: tuple[str, ...] = (), seconds: float = 2.0, slips: tuple[str, ...] = ()) -> Ran:
+    def run(
+        self,
+        script: str,
+        probes: tuple[str, ...] = (),
+        seconds: float = 2.0,
+        slips: tuple[str, ...] = (),
+        seed: int = SEEDS[0],
+    ) -> Ran:
         """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
 
         `slips` are names of attributes that are said to be nobody's: where they are, they may be read.
@@ -113,15 +120,20 @@ class Sandbox:
         reasons = admit(script, probes, slips)
         if reasons:
             return Ran("denied", message=reasons[0])
-        return self.run_past_the_gate(script, probes, seconds, slips)
+        return self.run_past_the_gate(script, probes, seconds, slips, seed)
 
     def run_past_the_gate(
-        self, script: str, probes: tuple[str, ...], seconds: float, slips: tuple[str, ...] = ()
+        self,
+        script: str,
+        probes: tuple[str, ...],
+        seconds: float,
+        slips: tuple[str, ...] = (),
+        seed: int = SEEDS[0],
     ) -> Ran:
         """For the tests of the walls alone: what `admit` objects to must not come here."""
         self.start()
         begun = time.monotonic()
-        request = Request(script, probes, seconds, secrets.token_hex(16), slips)
+        request = Request(script, probes, seconds, secrets.token_hex(16), slips, seed)
         line = self._ask(request, patience(seconds) + (_GRACE_SECONDS if self._fork else 0.0))
         taken = time.monotonic() - begun
         ran = decode(line, request.token)

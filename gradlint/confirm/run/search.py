@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from gradlint.confirm.prepare.candidates import Hole, fill, holes_in
+from gradlint.confirm.prepare.ends import AT_ONCE
 from gradlint.confirm.prepare.placeholder import Made, MadeText, choices, corrected
-from gradlint.confirm.prepare.script import Line, Script, indent_of
+from gradlint.confirm.prepare.script import Line, Script, indent_of, unused_name
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
 
@@ -22,6 +23,7 @@ GUARDS = 5
 
 ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
+_NO_MEMORY = re.compile(r"can't allocate memory|bad_alloc")
 _VARIABLE = re.compile(r"^\s*(\w+) = made_up_(\d+)$")
 
 
@@ -82,6 +84,8 @@ class Inquiry:
         self.is_slow = False
         self.has_passed = False
         """Whether some run came by the place, and did not show the fault."""
+        self.has_ended = False
+        """Whether some run ended itself before the place."""
         self.failed: int | None = None
         """The row of the outermost statement that failed, of the run that came furthest."""
         self.found: Found | None = None
@@ -93,10 +97,30 @@ class Inquiry:
         """Return what the next run may take."""
         return max(0.2, min(2.0, self._end - self._sandbox.clock()))
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the program ends itself before the place, whatever its values are."""
+        return self.has_ended and not self.has_passed and self.failed is None
+
     def _note_failure(self, script: Script, ran: Ran) -> None:
         self.is_slow |= ran.outcome == "timeout"
         rows = (script.origin(number)[0] for number in ran.lines) if ran.outcome == "raised" else iter(())
         self.failed = max(self.failed or 0, next((row for row in rows if row > 0), 0)) or None
+
+
+def up_to_end(ran: Ran) -> Ran:
+    """Return the run as far as it is that of the program, which may catch what it would not outside.
+
+    What stands for the end of the process can be caught, and that can not; and outside there is more memory. What was
+    noted by then is not known.
+    """
+    for number, one in enumerate(ran.swallowed):
+        before = ran.swallowed[:number]
+        if one.message == AT_ONCE:
+            return Ran("finished", "SystemExit", seconds=ran.seconds, swallowed=before)
+        if one.error_type == "MemoryError" or _NO_MEMORY.search(one.message):
+            return Ran("memory", one.error_type, one.message, seconds=ran.seconds, swallowed=before)
+    return ran
 
 
 def passing(script: Script, ran: Ran) -> Script | None:
@@ -112,6 +136,29 @@ def _guarded(script: Script, number: int) -> Script | None:
     head, tail = Line(f"{indent}try:"), (Line(f"{indent}except Exception:"), Line(f"{indent}    pass"))
     block = head, Line(f"    {line.text}", line.rows), *tail
     return Script((*script.lines[: number - 1], *block, *script.lines[number:]))
+
+
+def surfacing(script: Script, still: Callable[[Script], bool]) -> Iterator[Script]:
+    """Yield the program with more and more of what may swallow an error taken out, as long as it still comes up."""
+    for number in range(len(script.lines) - 1, -1, -1):
+        if number < len(script.lines) and script.lines[number].text.lstrip().startswith(("with ", "try:")):
+            smaller = next(filter(still, filter(_is_program, _unwrapped(script, number))), None)
+            if smaller is not None:
+                script = smaller
+                yield script
+
+
+def rethrown(script: Script, number: int) -> Script | None:
+    """Return the program with the error of one line kept, and raised once more at the end."""
+    kept, error = (unused_name(name, script.text) for name in ("caught", "error"))
+    line = script.lines[number - 1]
+    if line.text.rstrip().endswith(":") or line.text.lstrip().startswith("@"):
+        return None
+    indent = " " * indent_of(line.text)
+    handler = (f"except Exception as {error}:", f"    {kept}.append({error})", "    raise")
+    block = Line(f"{indent}try:"), Line(f"    {line.text}", line.rows), *(Line(indent + text) for text in handler)
+    rest = (*script.lines[: number - 1], *block, *script.lines[number:])
+    return Script((Line(f"{kept} = []"), *rest, Line(f"raise {kept}[0]")))
 
 
 def filled(script: Script, values: Sequence[Made]) -> Script:
