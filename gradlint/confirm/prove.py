@@ -172,7 +172,7 @@ class Prover:
     def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
         """Return the verdict in one program, at first with all iterations of its loops."""
         made = sketch(tree, slips_of(finding))
-        asked = self._ask(finding, made, end)._replace(exact=not made.holes and not made.dropped)
+        asked = self._ask(finding, made, end)._replace(exact=made.is_exact)
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := limit_iterations(made)) is not None:
             again = self._ask(finding, fewer, end + self._seconds * (1 - _WHOLE) / 2)
             return again._replace(limited=True) if again.verdict.verdict == "confirmed" else asked
@@ -216,6 +216,7 @@ class Prover:
                 return measured
         # What loses a gradient may lose the last one, and then torch says so.
         case = Raising(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
+        case.is_whole_script = made.is_whole_script
         for number, way in enumerate(ways_to(made, finding.span.start.row)):
             if (found := case.try_way(number, way, most)) is not None:
                 return _Asked.of(found, case)
@@ -264,7 +265,7 @@ def limit_iterations(made: Sketch) -> Sketch | None:
         loop.iter = ast.Call(ast.Name(limit, ast.Load()), [loop.iter, ast.Constant(_ITERATIONS)], [])
     if not loops:
         return None
-    fewer = Sketch(tree.body, list(made.holes), made.dropped + 1)
+    fewer = Sketch(tree.body, list(made.holes), made.dropped + 1, made.removed)
     fewer.imports([statement(f"from itertools import islice as {limit}")])
     return fewer
 

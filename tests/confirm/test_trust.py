@@ -129,7 +129,7 @@ ENDS = {
 def test_nothing_is_confirmed_after_the_end_of_the_program(quick_prover: Prover, text: str) -> None:
     """Not in a part of it either."""
     answer = asked(quick_prover, f"{text}train()\n")
-    assert (answer.verdict, answer.reason) == ("unconfirmed", "the program ends itself before it comes to the place")
+    assert (answer.verdict, answer.reason) == ("unconfirmed", "the program ends before it comes to the place")
 
 
 GOES_ON = {

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gradlint.confirm.check.places import GIVEN
-from gradlint.confirm.effects.measure import Measure, Variant
+from gradlint.confirm.effects.measure import Measure, Variant, defined_in
 from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.candidates import Sketch
 from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
 from gradlint.confirm.prepare.script import Script, spaced, unused_name
-from gradlint.confirm.run.protocol import SEEDS, Probed, Ran
+from gradlint.confirm.run.protocol import NOT_DECIDED, SEEDS, Probed, Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing, shrunk, up_to_end
+from gradlint.confirm.run.search import (
+    ENOUGH,
+    GUARDS,
+    MOST_RUNS,
+    RUN_SECONDS,
+    Found,
+    Inquiry,
+    attempts,
+    passing,
+    shrunk,
+    up_to_end,
+)
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 MADE_UP = "with made-up values"
 """How the reason begins why nothing is confirmed where a run reached the place and did not show the effect."""
 
-ENDED = "the program ends itself before it comes to the place"
+ENDED = "the program ends before it comes to the place"
+_NO_PROOF = "the effect was measured, and no program shows it that can be run by itself"
 _NOTHING = "no run had anything to measure"
 _NO_PLACE = "what would have to be watched has no place of its own in the program"
 
@@ -69,9 +81,10 @@ class Silence(Inquiry):
         if (measure.watches or measure.iterated) and not found:
             self._why = _NO_PLACE
             return Confirmation("unconfirmed", self._why)
+        self.is_whole_script = made.is_whole_script
         for number, way in enumerate(ways_to(program, row)):
             self._way = number
-            verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
+            verdict = self._try_way(way, exact=way.is_exact and not made.dropped)
             if verdict is not None:
                 return verdict
             if self._is_late() or self.is_cut_off:
@@ -88,16 +101,18 @@ class Silence(Inquiry):
             if shown:
                 self.found = Found(self._way, tried.values)
                 return self._confirmed(script)
-            if ran.outcome == "finished" and shown is None and ran.error_type == "SystemExit":
+            ends = ran.error_type == "SystemExit" or (exact and self.is_whole_script)
+            if ran.outcome == "finished" and shown is None and ends:
                 self.has_ended = True
-                self._why = ENDED
+                self._why = ENDED if ran.error_type else self._why
             elif ran.outcome == "finished":
                 passed += 1
                 self.has_passed |= shown is False
                 if shown is False and exact and self._measure.refutes and self._is_shown_again(script) is False:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
-                self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
+                said = (ran.message or ran.outcome)[:120]
+                self._why = said if said.startswith(NOT_DECIDED) else f"the repro ends otherwise: {said}"
                 self._note_failure(script, ran)
             if passed >= ENOUGH or self._is_late():
                 break
@@ -118,8 +133,9 @@ class Silence(Inquiry):
         if not ran.values or (ran.outcome != "finished" and not self._measure.early):
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
-        if first.value is not True:
-            self._why = _NOTHING
+        failed = next((one.error for one in (first, *rest) if one.error is not None), None)
+        if failed is not None or first.value is not True:
+            self._why = _NOTHING if failed is None else f"it could not be measured: {failed}"
             return None
         if not all(value.value is True for value in rest):
             self._why = f"{MADE_UP} it is not so that {self._measure.said}"
@@ -154,7 +170,7 @@ class Silence(Inquiry):
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = (variant or self._measure.variants[0]).around(script.text)
-        ran = up_to_end(self._sandbox.run(text, probes, self._seconds(), seed=self._seed))
+        ran = up_to_end(self._sandbox.run(text, probes, RUN_SECONDS, seed=self._seed))
         shift = text.count("\n") - script.text.count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)
@@ -163,27 +179,30 @@ class Silence(Inquiry):
         if self._shrink:
             self._end = self._sandbox.clock() + self._shrink
             script = shrunk(script, self._still, self._rows, self._is_late)
-        return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
+        if (repro := self._repro(script)) is None:
+            return Confirmation("unconfirmed", _NO_PROOF)
+        return Confirmation("confirmed", f"measured: {self._measure.said}", repro=repro)
 
     def _still(self, smaller: Script) -> bool:
         ran = self._run(smaller)
         return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
 
-    def _repro(self, script: Script) -> str:
-        """Return the program with the first instruments with which it fails by itself."""
+    def _repro(self, script: Script) -> str | None:
+        """Return the program with the first instruments with which it fails by itself, once it has done so."""
         variants = self._measure.shown or self._measure.variants[:1]
-        candidates = [self._shown(script, variant) for variant in variants]
-        return next((text for text in candidates if self._fails(text)), candidates[0])
+        return next(filter(self._fails, (self._shown(script, variant) for variant in variants)), None)
 
     def _fails(self, repro: str) -> bool:
-        """Return whether a repro fails in its last statement, or where torch itself looks for the effect."""
+        """Return whether a repro fails in its last statement, or where torch or an instrument looks for the effect."""
         ran = self._sandbox.run(repro, seconds=_LAST_SECONDS)
-        return ran.outcome == "raised" and (not self._measure.proof or ran.line == len(repro.splitlines()))
+        if not self._measure.proof:
+            return ran.outcome == "raised" and self._measure.raises in (ran.message or "")
+        return (ran.outcome, ran.error_type, ran.line) == ("raised", "AssertionError", len(repro.splitlines()))
 
     def _shown(self, script: Script, variant: Variant) -> str:
         """Return the program with the instruments that its last statement needs."""
         names = {name: self._names.get(name, name) for name in INSTRUMENTS}
-        defined = {name for node in ast.parse(variant.before).body for name in _defined_by(node)}
+        defined = set(defined_in(ast.parse(variant.before)))
         unneeded = {name for name in names.values() if name not in defined} - {names[GIVEN]}
         before = [line for line in variant.before.splitlines() if line]
         lines = [line for line in without_instruments(script.text, unneeded) if line != "import torch"]
@@ -196,13 +215,6 @@ class Silence(Inquiry):
         before = [line for line in before if not line.startswith(("import ", "from ")) and line not in unused]
         proof = [self._measure.proof] if self._measure.proof else []
         return spaced(["import torch", *imports, *before, *rest, *proof])
-
-
-def _defined_by(node: ast.stmt) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef):
-        yield node.name
-    elif isinstance(node, ast.Assign):
-        yield from (part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name))
 
 
 def _names_of(made: Sketch) -> tuple[set[str], set[str]]:

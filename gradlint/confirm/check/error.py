@@ -14,6 +14,7 @@ from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.confirm.run.search import (
     ENOUGH,
     GUARDS,
+    RUN_SECONDS,
     Found,
     Inquiry,
     attempts,
@@ -29,6 +30,7 @@ from gradlint.domain.frozen import Frozen
 
 RAN_THROUGH = f"{MADE_UP} it ran through"
 _NO_PROOF = "torch raised the error, and no program shows it that can be run by itself"
+_FAILED_WALK = re.compile("only for scalar outputs|Mismatch in shape|modified by an inplace|a second time")
 _WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
 
 
@@ -63,8 +65,8 @@ class Raising(Inquiry):
     def try_way(self, number: int, way: Way, most: int) -> Confirmation | None:
         """Run one program, the way of this number, with several made-up values; None if no run is a proof."""
         for tried in attempts(way.script, way.holes, self._run, most):
-            script, ran, exact = tried.script, tried.ran, not way.holes and not way.driven
-            passed: list[str] = []
+            script, ran, exact = tried.script, tried.ran, way.is_exact
+            passed: list[Ran] = []
             for _ in range(GUARDS):
                 shown = self._shown(script, ran)
                 if shown is not None and not _is_consequence(shown, passed):
@@ -77,7 +79,7 @@ class Raising(Inquiry):
                     break
                 if (again := passing(script, ran)) is None:
                     break
-                passed.append(script.lines[(ran.line or 1) - 1].text)
+                passed.append(ran)
                 # What runs after an error of the program's own is no longer the program.
                 script, ran, exact = again, self._run(again), False
             self._note(script, ran, exact=exact)
@@ -158,7 +160,7 @@ class Raising(Inquiry):
                 self.has_passed = True
                 self._passed_exactly |= exact
                 return
-            self.has_ended |= ran.error_type == "SystemExit"
+            self.has_ended |= ran.error_type == "SystemExit" or (exact and self.is_whole_script)
             if not self._passed:
                 self._why = ENDED if self.has_ended else "no run came to the place"
             return
@@ -174,16 +176,17 @@ class Raising(Inquiry):
         return ran.outcome == "finished" and len(ran.values) > 0 and ran.values[0].value is True
 
     def _run(self, script: Script, probes: tuple[str, ...] = (), seed: int = SEEDS[0]) -> Ran:
-        ran = self._sandbox.run(script.text, probes, self._seconds(), self._claim.slips, seed)
+        ran = self._sandbox.run(script.text, probes, RUN_SECONDS, self._claim.slips, seed)
         return up_to_end(ran)
 
 
 _PASSING = re.compile(r"version \d+|0x[0-9a-f]+")
 
 
-def _is_consequence(shown: Ran, passed: Iterable[str]) -> bool:
-    """Return whether an error says that a gradient is missing, after a backward has failed and was passed."""
-    return "NoneType" in (shown.message or "") and any(map(_WALKS.search, passed))
+def _is_consequence(shown: Ran, passed: Iterable[Ran]) -> bool:
+    """Return whether an error says that a gradient is missing, after a backward has failed that would have made it."""
+    failed = any(_FAILED_WALK.search(ran.message or "") for ran in passed)
+    return failed and "NoneType" in (shown.message or "")
 
 
 def _is_of(one: Ran, other: Ran) -> bool:

@@ -43,19 +43,22 @@ class Watcher(ast.NodeTransformer):
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
-        self._within: list[list[str]] = []
+        self._within: list[list[str | None]] = []
+        self._methods: set[ast.AST] = set()
         self._arriving = False
         self.found = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Visit a function; the first parameter of a method is the owner of the value."""
-        self._within.append([*positional(node), *([node.args.vararg.arg] if node.args.vararg else [])])
+        """Visit a function; the first parameter of a method is the owner of the value, a helper has none."""
+        names = [*positional(node), *([node.args.vararg.arg] if node.args.vararg else [])]
+        self._within.append([*names] if node in self._methods else [None, *names])
         self.generic_visit(node)
         self._within.pop()
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | list[ast.stmt]:
         """Compare a method of the class with that of an object, after the class."""
+        self._methods.update(part for part in node.body if isinstance(part, ast.FunctionDef))
         methods = [
             part.name for part in node.body if isinstance(part, ast.FunctionDef) and "static" in self._roles(part)
         ]
@@ -97,11 +100,15 @@ class Watcher(ast.NodeTransformer):
         if role in _WATCHES:
             self.found += _WATCHES[role](node)
             return node
-        given = [ast.Name(name, ast.Load()) for names in self._within[-1:] for name in names]
+        given = [
+            ast.Constant(None) if name is None else ast.Name(name, ast.Load())
+            for names in self._within[-1:]
+            for name in names
+        ]
         watched: ast.expr = node
         if role == "value" or (role == "inside" and given):
             watched = call(WATCHED, node, *(given if role == "inside" else ()))
-        elif role == "within" and given:
+        elif role == "within" and given and self._within[-1][0] is not None:
             watched = call(WATCHED, node, given[0], _first_argument(node))
         elif role == "saved" and self._within and isinstance(node, ast.Call):
             node.args = [call(WATCHED, one, *given) for one in node.args]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
@@ -42,7 +43,8 @@ class Measure(NamedTuple):
     anything to measure, and the last may be false, which refutes the effect. If there are more variants, `compared`
     must differ between the first and one of the others; with `same`, it must not differ. `proof` is the statement
     that fails by itself, after the program with the instruments of the first of `shown` with which it does; those are
-    the ones of the first variant unless others are given. What is shown `early` counts although the program raises
+    the ones of the first variant unless others are given. Without one the program itself raises what holds the text
+    `raises`. What is shown `early` counts although the program raises
     after it. With `refutes` a whole program that does not show the effect refutes it. `iterated` asks for what is kept
     from iteration to iteration, `own_losses` for those alone that are walked at the place.
     """
@@ -54,6 +56,7 @@ class Measure(NamedTuple):
     same: bool = False
     shown: tuple[Variant, ...] = ()
     proof: str = ""
+    raises: str = ""
     watches: tuple[Watch, ...] = ()
     iterated: bool = False
     own_losses: bool = False
@@ -72,12 +75,11 @@ class Measure(NamedTuple):
                 places.append(Place(stretch_of(finding.span), role))
         return places
 
-    def names(self) -> Iterator[ast.AST]:
+    def _nodes(self) -> Iterator[ast.AST]:
         """Yield the nodes of all its texts."""
-        for variant in (*self.variants, *self.shown):
-            yield from ast.walk(ast.parse(variant.before))
-            yield from ast.walk(ast.parse(f"{variant.block}    pass" if variant.block else ""))
-        for text in (*self.probes, self.compared or "", self.proof):
+        variants = (*self.variants, *self.shown)
+        blocks = (f"{variant.block}    pass" for variant in variants if variant.block)
+        for text in (*(variant.before for variant in variants), *blocks, *self.probes, self.compared or "", self.proof):
             yield from ast.walk(ast.parse(text))
 
     def beside(self, bound: Collection[str], taken: Collection[str]) -> tuple[Measure, Mapping[str, str]]:
@@ -86,9 +88,9 @@ class Measure(NamedTuple):
         What the measure defines gets other names where the program has these, as a variable or in any other way
         (`taken`). What it reads, as `len`, is kept under another name where the program binds it (`bound`).
         """
-        nodes = list(self.names())
-        defined = {name for node in nodes for name in bound_by(node)}
-        read = {node.id for node in nodes if isinstance(node, ast.Name)} - defined
+        nodes = list(self._nodes())
+        defined = {name for node in nodes if isinstance(node, ast.Module) for name in defined_in(node)}
+        read = {node.id for node in nodes if isinstance(node, ast.Name) and _is_given(node.id)} - defined
         used = {*defined, *read, *taken}
         new = {name: _unused(name, used) for name in sorted((defined & set(taken)) | (read & set(bound)))}
         if not new:
@@ -119,6 +121,20 @@ class Measure(NamedTuple):
             proof=renamed(self.proof),
         )
         return beside, new
+
+
+def defined_in(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a text binds at its top level: those in functions are nobody else's."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (name for target in node.targets for part in ast.walk(target) for name in bound_by(part))
+
+
+def _is_given(name: str) -> bool:
+    """Return whether a name means something in each program."""
+    return name == "torch" or hasattr(builtins, name)
 
 
 def _unused(name: str, used: Collection[str]) -> str:

@@ -40,7 +40,7 @@ def instrumented(
             if isinstance(node, ast.Call) and (loss_rows is None or getattr(node, "lineno", 0) in loss_rows):
                 _note_loss(node, asked)
     name_instruments(tree, names or {})
-    return Sketch(tree.body, list(sketch.holes), sketch.dropped), found + watcher.found
+    return Sketch(tree.body, list(sketch.holes), sketch.dropped, sketch.removed), found + watcher.found
 
 
 def _note_loss(node: ast.Call, asked: bool) -> None:

@@ -15,7 +15,7 @@ from gradlint.confirm.prepare.ends import keep_ends
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_of
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.placeholder import choices
-from gradlint.confirm.prepare.strip import flags_of, strip
+from gradlint.confirm.prepare.strip import flags_of, has_defaults_only, strip
 from gradlint.confirm.prepare.syntax import attributes_of, blocks_of, dotted, header_of, is_name, name_of, positional
 
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
@@ -46,6 +46,7 @@ class _Sketcher:
         self._slips = slips
         self._tree = tree
         self._flags = flags
+        self._by_default = has_defaults_only(tree)
         # The sketch and the tree share the list of statements: what is made up shows in the tree at once.
         self._sketch = Sketch(tree.body)
         self._unknown: set[tuple[ast.AST | None, str]] = set()
@@ -169,7 +170,9 @@ class _Sketcher:
     # Replacing.
 
     def _replace(self, names: Names, bad: frozenset[ast.AST]) -> None:
-        Replacer(self, names, bad).visit(self._tree)
+        replacer = Replacer(self, names, bad)
+        replacer.visit(self._tree)
+        self._sketch.removed += replacer.removed
         self._sketch.settle()
         fill_empty(self._tree)
 
@@ -193,6 +196,7 @@ class _Sketcher:
         kinds = kinds_of(text, ast.walk(self._tree), names.parents)
         flag = self._flags.get(text.rpartition(".")[2])
         hole = self._sketch.hole(text, kinds, () if flag is None else (flag,))
+        hole.known = flag is not None and self._by_default
         if flag is not None or hole.kinds[0] in _SCALARS:
             return ast.Name(hole.name, ast.Load())
         name = re.sub(r"\W+|__+", "_", text).strip("_")

@@ -45,6 +45,12 @@ def flags_of(tree: ast.Module) -> dict[str, str]:
     return {name: value for name, value in flags.items() if value}
 
 
+def has_defaults_only(tree: ast.Module) -> bool:
+    """Return whether the command line that a program reads is an empty one that stands in its text."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_of(node.func) == "parse_args"]
+    return bool(calls) and all(one.args and ast.unparse(one.args[0]) in ("[]", "()", "''.split()") for one in calls)
+
+
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
     """Yield the defaults in the body of a class, as of a dataclass that holds a configuration."""
     for part in node.body:

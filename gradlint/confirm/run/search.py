@@ -18,6 +18,9 @@ from gradlint.confirm.run.sandbox import Sandbox
 Execute = Callable[[Script], Ran]
 
 MOST_RUNS = 60
+RUN_SECONDS = 2.0
+"""The processor time of one run, however little is left of the time for all of them."""
+
 GUARDS = 5
 """After so many errors a program goes on."""
 
@@ -44,8 +47,10 @@ class Found(NamedTuple):
 
 def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int = MOST_RUNS) -> Iterator[Tried]:
     """Yield runs of the program, each with other values, guided by the errors, as long as the caller asks for more."""
-    given = ([*map(MadeText, hole.first), *choices(hole.kinds)] for hole in holes)
+    given = ([*map(MadeText, hole.first), *([] if hole.known else choices(hole.kinds))] for hole in holes)
     options = [tuple(dict.fromkeys(one)) for one in given]
+    texts = (script.text, *(text for hole in holes for text in hole.first))
+    named = {number for text in texts for number in holes_in(text)}
     first = tuple(option[0] for option in options)
     waiting, seen, failures = [first], {first}, set[object]()
     furthest: tuple[int, ...] = ()
@@ -65,7 +70,7 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
             if ran.lines < furthest:
                 continue
             furthest = ran.lines
-        others = [other for other in _others(script, ran, values, options) if other not in seen]
+        others = [other for other in _others(script, ran, values, options, named) if other not in seen]
         seen.update(others)
         waiting.extend(reversed(others))
 
@@ -84,6 +89,8 @@ class Inquiry:
         self.is_slow = False
         self.has_passed = False
         """Whether some run came by the place, and did not show the fault."""
+        self.is_whole_script = False
+        """Whether the program itself is run, as its user would run it, and nothing of it is made up or left out."""
         self.has_ended = False
         """Whether some run ended itself before the place."""
         self.failed: int | None = None
@@ -93,13 +100,9 @@ class Inquiry:
     def _is_late(self) -> bool:
         return self._sandbox.clock() > self._end
 
-    def _seconds(self) -> float:
-        """Return what the next run may take."""
-        return max(0.2, min(2.0, self._end - self._sandbox.clock()))
-
     @property
     def is_cut_off(self) -> bool:
-        """Whether the program ends itself before the place, whatever its values are."""
+        """Whether the program ends before it comes to the place, whatever its values are."""
         return self.has_ended and not self.has_passed and self.failed is None
 
     def _note_failure(self, script: Script, ran: Ran) -> None:
@@ -168,10 +171,11 @@ def filled(script: Script, values: Sequence[Made]) -> Script:
 
 
 def _others(
-    script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]]
+    script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]], named: Collection[int]
 ) -> Iterator[tuple[Made, ...]]:
-    """Yield the values with one of them changed: those that took part in the error first."""
+    """Yield the values with one of them changed that the program names: those that took part in the error first."""
     involved = _involved(script, ran) if ran.outcome == "raised" else range(len(values))
+    involved = [index for index in involved if index in named]
     better = [(index, other) for index in involved for other in corrected(values[index], ran.message or "")]
     rest = ((index, other) for index in involved for other in options[index] if other != values[index])
     for index, other in (*better, *rest):
