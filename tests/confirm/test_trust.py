@@ -95,6 +95,15 @@ def test_an_error_that_the_program_catches_was_raised(prover: Prover, quick_prov
         assert raised is not None and raised.type == "RuntimeError", answer.repro
 
 
+def test_another_error_of_torch_at_the_place_refutes_nothing(quick_prover: Prover) -> None:
+    """The program catches it, and so runs through."""
+    leaf = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
+    finding = found(leaf, "GRD101")
+    assert quick_prover.confirm(finding, "import torch\nw = torch.ones(3)\nw += 1\n").verdict == "refuted"
+    caught = "import torch\nw = torch.ones(3)\ntry: w += torch.ones(2)\nexcept RuntimeError: pass\n"
+    assert quick_prover.confirm(finding, caught).verdict == "unconfirmed"
+
+
 def test_an_error_that_the_program_makes_and_catches_is_none(quick_prover: Prover) -> None:
     """Neither one that it raises itself, nor one of torch's with a text of the program."""
     text = """\

@@ -72,8 +72,8 @@ class Raising(Inquiry):
                 if shown is not None and not _is_consequence(shown, passed):
                     self.found = Found(number, tried.values)
                     return self._confirmed(script, shown)
-                # The same error at another place is that of another finding; it refutes nothing.
-                exact = exact and not any(map(self._says, ran.all_raised()))
+                # The same error elsewhere, or another one here, is that of another finding; it refutes nothing.
+                exact = exact and not any(self._is_near(script, one) for one in ran.all_raised())
                 undefined = len(passed) > 0 and ran.error_type in ("NameError", "UnboundLocalError")
                 if not (self._knows(ran) or undefined) or self._is_here(script, ran):
                     break
@@ -107,6 +107,10 @@ class Raising(Inquiry):
     def _says(self, ran: Ran) -> bool:
         """Return whether torch raised the stated error, wherever."""
         return doubt(ran, self._claim.pattern) is None
+
+    def _is_near(self, script: Script, ran: Ran) -> bool:
+        """Return whether torch raised the stated error, wherever, or any other at a place of the finding."""
+        return self._says(ran) or (doubt(ran, None) is None and self._is_here(script, ran))
 
     def _is_here(self, script: Script, ran: Ran) -> bool:
         """Return whether an error passed a place of the finding."""
