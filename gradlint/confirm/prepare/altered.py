@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.gate.admit import refused
 from gradlint.confirm.prepare.paths import Paths
-from gradlint.confirm.prepare.syntax import is_name, name_of
+from gradlint.confirm.prepare.syntax import is_name, name_of, root_of
 
 _OWNED = re.compile(r"(?:torch|builtins)(?:\..*)?")
-_OBJECT = re.compile(r"torch|torch(?:\.[a-z_]\w*)*(?:\.[A-Z]\w*|\._\w+)")
+_OBJECT = re.compile(r"torch|torch(?:\.[a-z_]\w*)*(?:\.[A-Z]\w*|\._(?!_)\w+)")
 """A class of torch, or a module."""
 
 _DOTTED = re.compile(r"torch(?:\.\w+)+")
@@ -20,7 +20,7 @@ _MOCKS = re.compile(r"(?:unittest\.)?mock\.patch\b.*|pytest\.MonkeyPatch\b.*")
 _DOES_ANYTHING = re.compile(r"builtins\.(?:exec|eval)|sys\.(?:settrace|setprofile|_getframe)|ctypes\b.*|gc\.get_\w+")
 _READS = re.compile(r"importlib\..*|inspect\..*|logging\..*|typing\..*|pickle\..*")
 _SETTINGS = re.compile(
-    r"torch\.(?:_|.*\._|set_|__future__\.|overrides\.|library\.|autograd\.(?:set_|grad_mode\.|graph\.)).*"
+    r"torch\.(?:_(?!foreach_)|.*\._|set_|__future__\.|overrides\.|library\.|autograd\.(?:set_|grad_mode\.|graph\.)).*"
 )
 """Functions of torch by which autograd works in another way, or the types of results are others."""
 
@@ -70,7 +70,8 @@ def _is_replaced(target: ast.Attribute | ast.Subscript, value: object, paths: Pa
         return of_class or owner == "sys.modules" or _OBJECT.fullmatch(owner) is not None
     if f"{owner}.{target.attr}" in allowed.SETTABLE:
         return False
-    return _OWNED.fullmatch(owner) is not None or (target in bad and not _is_data(value))
+    of_torch = _OWNED.fullmatch(owner) is not None
+    return of_torch or (target in bad and not _is_own(target.value) and not _is_data(value))
 
 
 def _is_data(value: object) -> bool:
@@ -101,10 +102,17 @@ def _calling(node: ast.Call, paths: Paths, bad: frozenset[ast.AST]) -> str | Non
 
 
 def _sets(node: ast.Call, paths: Paths, bad: frozenset[ast.AST]) -> bool:
-    if _OWNED.fullmatch(paths.of(node.args[0])) or isinstance(node.args[0], (ast.Call, ast.Attribute)):
-        return node in bad or _OWNED.fullmatch(paths.of(node.args[0])) is not None
+    """Return whether `setattr` or `delattr` is left out and may alter torch; an object's own parts are not torch's."""
+    if _OWNED.fullmatch(paths.of(node.args[0])):
+        return True
     named = len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
-    return node in bad and named and not _is_data(node.args[2] if len(node.args) > 2 else None)
+    given = node.args[2] if named and len(node.args) > 2 else None
+    return node in bad and not _is_own(node.args[0]) and not _is_data(given)
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Return whether this is an object of the program's own, or a part of it."""
+    return root_of(node) in ("self", "ctx")
 
 
 def _gives(node: ast.expr, paths: Paths) -> bool:
