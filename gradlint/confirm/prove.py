@@ -17,10 +17,12 @@ from gradlint.confirm.check.effect import Silence
 from gradlint.confirm.check.error import Claim, Raising
 from gradlint.confirm.check.evidence import is_known, is_local, measure_of, obstacle, pattern_of, slips_of
 from gradlint.confirm.check.places import call
+from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.candidates import Sketch, statement
+from gradlint.confirm.prepare.ends import may_end
 from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.link import Importers, linked, parsed
-from gradlint.confirm.prepare.script import Script
+from gradlint.confirm.prepare.script import Script, unused_name
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.slice import Slice, slices
 from gradlint.confirm.prepare.syntax import length_of, name_of
@@ -129,10 +131,13 @@ class Prover:
         asked: _Asked | None = None
         pieces: list[tuple[Finding, Slice]] = []
         for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
+            if (said := alteration(tree, placed.span.start.row, slips_of(finding))) is not None:
+                return _Asked(Confirmation("unconfirmed", said), slow=False)
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
                 pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
-                if length_of(tree) > _LONG and (shown := self._try_slices(pieces, whole)) is not None:
+                long = length_of(tree) > _HUGE or (length_of(tree) > _LONG and not may_end(tree))
+                if long and (shown := self._try_slices(pieces, whole)) is not None:
                     return shown
                 if length_of(tree) > _HUGE and pieces:
                     return _Asked(Confirmation("unconfirmed", _TOO_LONG), slow=False)
@@ -140,7 +145,7 @@ class Prover:
                 asked = self._try_program(placed, tree, end if length_of(tree) > _LONG else whole)._replace(
                     program=number
                 )
-                if asked.verdict.verdict != "unconfirmed":
+                if asked.verdict.verdict != "unconfirmed" or asked.ended:
                     return asked
         if asked is None or asked.passed or asked.exact or self._sandbox.clock() > end:
             return asked
@@ -167,7 +172,7 @@ class Prover:
     def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
         """Return the verdict in one program, at first with all iterations of its loops."""
         made = sketch(tree, slips_of(finding))
-        asked = self._ask(finding, made, end)._replace(exact=not made.holes and not made.dropped)
+        asked = self._ask(finding, made, end)._replace(exact=made.is_exact)
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := limit_iterations(made)) is not None:
             again = self._ask(finding, fewer, end + self._seconds * (1 - _WHOLE) / 2)
             return again._replace(limited=True) if again.verdict.verdict == "confirmed" else asked
@@ -211,13 +216,14 @@ class Prover:
                 return measured
         # What loses a gradient may lose the last one, and then torch says so.
         case = Raising(Claim.of(finding, pattern), self._sandbox, self._errors, end, self._shrink)
+        case.is_whole_script = made.is_whole_script
         for number, way in enumerate(ways_to(made, finding.span.start.row)):
             if (found := case.try_way(number, way, most)) is not None:
                 return _Asked.of(found, case)
-            if case.is_refuted(made.dropped) or self._sandbox.clock() > end:
+            if case.is_refuted(made.dropped) or case.is_cut_off or self._sandbox.clock() > end:
                 break
         if measured is not None:
-            return measured._replace(slow=measured.slow or case.is_slow)
+            return measured._replace(slow=measured.slow or case.is_slow, ended=measured.ended or case.is_cut_off)
         return _Asked.of(case.defeat(made.dropped), case)
 
 
@@ -236,11 +242,13 @@ class _Asked(NamedTuple):
     program: int = 0
     idle: bool = False
     """Whether no run had anything to measure."""
+    ended: bool = False
+    """Whether the program ends itself before the place."""
 
     @classmethod
     def of(cls, verdict: Confirmation, runs: Inquiry) -> _Asked:
         """Return what the runs have come to."""
-        return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed)
+        return cls(verdict, runs.is_slow, runs.found, runs.has_passed, runs.failed, ended=runs.is_cut_off)
 
 
 _ITERATIONS = 4
@@ -252,12 +260,13 @@ def limit_iterations(made: Sketch) -> Sketch | None:
     tree = ast.Module(copy.deepcopy(made.body), [])
     trainers = _trainers(tree)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _trains(node, trainers)]
+    limit = unused_name("islice", ast.unparse(tree))
     for loop in loops:
-        loop.iter = ast.Call(ast.Name("islice", ast.Load()), [loop.iter, ast.Constant(_ITERATIONS)], [])
+        loop.iter = ast.Call(ast.Name(limit, ast.Load()), [loop.iter, ast.Constant(_ITERATIONS)], [])
     if not loops:
         return None
-    fewer = Sketch(tree.body, list(made.holes), made.dropped + 1)
-    fewer.imports([statement("from itertools import islice")])
+    fewer = Sketch(tree.body, list(made.holes), made.dropped + 1, made.removed)
+    fewer.imports([statement(f"from itertools import islice as {limit}")])
     return fewer
 
 
@@ -276,14 +285,15 @@ def _trains(node: ast.AST, trainers: set[str] | frozenset[str]) -> bool:
     return any(isinstance(part, ast.Call) and name_of(part.func) in _TRAINS | trainers for part in ast.walk(node))
 
 
-_NOTED = """\
+_KEPT, _NOTER = "numbers_by_name", "number_noted"
+_NOTED = f"""\
 import torch
-numbers_by_name = {}
-def number_noted(name, value):
+{_KEPT} = {{}}
+def {_NOTER}(name, value):
     if isinstance(value, torch.Tensor) and value.is_floating_point():
-        numbers_by_name.setdefault(name, []).append(float(value.detach().double().sum()))
+        {_KEPT}.setdefault(name, []).append(float(value.detach().double().sum()))
     elif isinstance(value, float):
-        numbers_by_name.setdefault(name, []).append(value)
+        {_KEPT}.setdefault(name, []).append(value)
     return value
 """
 _MOST_NAMES = 40
@@ -297,11 +307,12 @@ Numbers = Mapping[str, tuple[float, ...]]
 def _forward_values(sandbox: Sandbox, script: Script, seconds: float, slips: tuple[str, ...] = ()) -> Numbers:
     """Return what a run assigns to its variables, up to its end or error; nothing of one without a result."""
     tree = ast.parse(script.text)
-    noter = _Noter()
+    kept, function = (unused_name(name, script.text) for name in (_KEPT, _NOTER))
+    noter = _Noter(function)
     noter.visit(tree)
     names = sorted(noter.names)[:_MOST_NAMES]
-    probes = tuple(f"' '.join(f'{{one:.8g}}' for one in numbers_by_name.get({name!r}, []))" for name in names)
-    text = _NOTED + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+    probes = tuple(f"' '.join(f'{{one:.8g}}' for one in {kept}.get({name!r}, []))" for name in names)
+    text = _NOTED.replace(_KEPT, kept).replace(_NOTER, function) + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     ran = sandbox.run(text, probes, seconds=seconds, slips=slips)
     texts = {name: value.value for name, value in zip(names, ran.values, strict=False)}
     return {name: _numbers(text) for name, text in texts.items() if isinstance(text, str)}
@@ -331,7 +342,8 @@ def _is_close(one: float, other: float) -> bool:
 class _Noter(ast.NodeTransformer):
     """Notes what is assigned to names."""
 
-    def __init__(self) -> None:
+    def __init__(self, function: str) -> None:
+        self._function = function
         self.names: set[str] = set()
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
@@ -339,7 +351,7 @@ class _Noter(ast.NodeTransformer):
         target = node.targets[0]
         if isinstance(target, ast.Name):
             self.names.add(target.id)
-            node.value = call("number_noted", ast.Constant(target.id), node.value)
+            node.value = call(self._function, ast.Constant(target.id), node.value)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AugAssign | list[ast.stmt]:
@@ -348,4 +360,4 @@ class _Noter(ast.NodeTransformer):
             return node
         name = node.target.id
         self.names.add(name)
-        return [node, ast.Expr(call("number_noted", ast.Constant(name), ast.Name(name, ast.Load())))]
+        return [node, ast.Expr(call(self._function, ast.Constant(name), ast.Name(name, ast.Load())))]

@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Mapping
 
-from gradlint.confirm.effects.measure import Measure, Variant
+from gradlint.confirm.check.places import GIVEN
+from gradlint.confirm.effects.measure import Measure, Variant, defined_in
+from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.candidates import Sketch
 from gradlint.confirm.prepare.entry import Way, ways_to
 from gradlint.confirm.prepare.instrument import ASKED, INSTRUMENTS, LOSS, instrumented, without_instruments
-from gradlint.confirm.prepare.script import Script, spaced
-from gradlint.confirm.run.protocol import Probed, Ran
+from gradlint.confirm.prepare.script import Script, spaced, unused_name
+from gradlint.confirm.run.protocol import NOT_DECIDED, SEEDS, Probed, Ran
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.run.search import ENOUGH, GUARDS, MOST_RUNS, Found, Inquiry, attempts, passing, shrunk
+from gradlint.confirm.run.search import (
+    ENOUGH,
+    GUARDS,
+    MOST_RUNS,
+    RUN_SECONDS,
+    Found,
+    Inquiry,
+    attempts,
+    passing,
+    shrunk,
+    up_to_end,
+)
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 
 MADE_UP = "with made-up values"
 """How the reason begins why nothing is confirmed where a run reached the place and did not show the effect."""
 
+ENDED = "the program ends before it comes to the place"
+_NO_PROOF = "the effect was measured, and no program shows it that can be run by itself"
 _NOTHING = "no run had anything to measure"
 _NO_PLACE = "what would have to be watched has no place of its own in the program"
 
@@ -38,6 +53,8 @@ class Silence(Inquiry):
         self._rows = range(finding.span.start.row, finding.span.end.row + 1)
         self._measure = measure
         self._way = 0
+        self._seed = SEEDS[0]
+        self._names: Mapping[str, str] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -46,13 +63,16 @@ class Silence(Inquiry):
 
     def confirm(self, made: Sketch) -> Confirmation:
         """Return the verdict on the finding in the program of a sketch."""
-        nodes = (node for part in made.body for node in ast.walk(part))
-        names = {node.id for node in nodes if isinstance(node, ast.Name)} - INSTRUMENTS
-        self._measure = measure = self._measure.beside(names)
-        row, text = self._rows[0], measure.variants[0].before
+        bound, taken = _names_of(made)
+        text = self._measure.variants[0].before
+        self._measure, self._names = measure, names = self._measure.beside(bound, taken)
+        if GIVEN in taken:
+            self._names = names = {**names, GIVEN: unused_name(GIVEN, "".join(taken))}
+        row = self._rows[0]
         program, found = instrumented(
             made,
             measure.places(self._finding),
+            names=names,
             losses=f"def {LOSS}(" in text,
             asked=f"{ASKED} = " in text,
             loss_rows=self._rows if measure.own_losses else None,
@@ -61,12 +81,13 @@ class Silence(Inquiry):
         if (measure.watches or measure.iterated) and not found:
             self._why = _NO_PLACE
             return Confirmation("unconfirmed", self._why)
+        self.is_whole_script = made.is_whole_script
         for number, way in enumerate(ways_to(program, row)):
             self._way = number
-            verdict = self._try_way(way, exact=not way.holes and not way.driven and not made.dropped)
+            verdict = self._try_way(way, exact=way.is_exact and not made.dropped)
             if verdict is not None:
                 return verdict
-            if self._is_late():
+            if self._is_late() or self.is_cut_off:
                 break
         return Confirmation("unconfirmed", self._why)
 
@@ -80,13 +101,18 @@ class Silence(Inquiry):
             if shown:
                 self.found = Found(self._way, tried.values)
                 return self._confirmed(script)
-            if ran.outcome == "finished":
+            ends = ran.error_type == "SystemExit" or (exact and self.is_whole_script)
+            if ran.outcome == "finished" and shown is None and ends:
+                self.has_ended = True
+                self._why = ENDED if ran.error_type else self._why
+            elif ran.outcome == "finished":
                 passed += 1
                 self.has_passed |= shown is False
-                if shown is False and exact and self._measure.refutes:
+                if shown is False and exact and self._measure.refutes and self._is_shown_again(script) is False:
                     return Confirmation("refuted", f"measured: it is not so that {self._measure.said}")
             else:
-                self._why = f"the repro ends otherwise: {(ran.message or ran.outcome)[:120]}"
+                said = (ran.message or ran.outcome)[:120]
+                self._why = said if said.startswith(NOT_DECIDED) else f"the repro ends otherwise: {said}"
                 self._note_failure(script, ran)
             if passed >= ENOUGH or self._is_late():
                 break
@@ -104,11 +130,12 @@ class Silence(Inquiry):
 
     def _is_shown(self, script: Script, ran: Ran) -> bool | None:
         """Return whether the instruments show the effect; None if there was nothing to measure."""
-        if ran.outcome != "finished" and not (ran.outcome == "raised" and ran.values and self._measure.early):
+        if not ran.values or (ran.outcome != "finished" and not self._measure.early):
             return None
         first, *rest = ran.values[: len(self._measure.probes)]
-        if first.value is not True:
-            self._why = _NOTHING
+        failed = next((one.error for one in (first, *rest) if one.error is not None), None)
+        if failed is not None or first.value is not True:
+            self._why = _NOTHING if failed is None else f"it could not be measured: {failed}"
             return None
         if not all(value.value is True for value in rest):
             self._why = f"{MADE_UP} it is not so that {self._measure.said}"
@@ -130,12 +157,20 @@ class Silence(Inquiry):
         # Values made for the purpose may be the wrong ones to see a difference with.
         return False if measured and self._measure.proof == "" else None
 
+    def _is_shown_again(self, script: Script) -> bool | None:
+        """Return whether the effect is shown with other random numbers."""
+        self._seed = SEEDS[1]
+        try:
+            return self._is_shown(script, self._run(script))
+        finally:
+            self._seed = SEEDS[0]
+
     def _run(self, script: Script, variant: Variant | None = None) -> Ran:
         """Return a run, of the first variant unless another is given, with the lines counted as in the script."""
         compared = () if self._measure.compared is None else (f"str({self._measure.compared})",)
         probes = (*self._measure.probes, *compared)
         text = (variant or self._measure.variants[0]).around(script.text)
-        ran = self._sandbox.run(text, probes, seconds=self._seconds())
+        ran = up_to_end(self._sandbox.run(text, probes, RUN_SECONDS, seed=self._seed))
         shift = text.count("\n") - script.text.count("\n")
         lines = tuple(line - shift for line in ran.lines if 0 < line - shift <= len(script.lines))
         return ran._replace(lines=lines, line=lines[-1] if lines else None)
@@ -144,34 +179,54 @@ class Silence(Inquiry):
         if self._shrink:
             self._end = self._sandbox.clock() + self._shrink
             script = shrunk(script, self._still, self._rows, self._is_late)
-        return Confirmation("confirmed", f"measured: {self._measure.said}", repro=self._repro(script))
+        if (repro := self._repro(script)) is None:
+            return Confirmation("unconfirmed", _NO_PROOF)
+        return Confirmation("confirmed", f"measured: {self._measure.said}", repro=repro)
 
     def _still(self, smaller: Script) -> bool:
         ran = self._run(smaller)
         return ran.outcome == "finished" and self._is_shown(smaller, ran) is True
 
-    def _repro(self, script: Script) -> str:
-        """Return the program with the first instruments with which it fails by itself."""
+    def _repro(self, script: Script) -> str | None:
+        """Return the program with the first instruments with which it fails by itself, once it has done so."""
         variants = self._measure.shown or self._measure.variants[:1]
-        candidates = [self._shown(script, variant) for variant in variants]
-        return next((text for text in candidates if self._fails(text)), candidates[0])
+        return next(filter(self._fails, (self._shown(script, variant) for variant in variants)), None)
 
     def _fails(self, repro: str) -> bool:
-        """Return whether a repro fails in its last statement, or where torch itself looks for the effect."""
+        """Return whether a repro fails in its last statement, or where torch or an instrument looks for the effect."""
         ran = self._sandbox.run(repro, seconds=_LAST_SECONDS)
-        return ran.outcome == "raised" and (not self._measure.proof or ran.line == len(repro.splitlines()))
+        if not self._measure.proof:
+            return ran.outcome == "raised" and self._measure.raises in (ran.message or "")
+        return (ran.outcome, ran.error_type, ran.line) == ("raised", "AssertionError", len(repro.splitlines()))
 
     def _shown(self, script: Script, variant: Variant) -> str:
         """Return the program with the instruments that its last statement needs."""
+        names = {name: self._names.get(name, name) for name in INSTRUMENTS}
+        defined = set(defined_in(ast.parse(variant.before)))
+        unneeded = {name for name in names.values() if name not in defined} - {names[GIVEN]}
         before = [line for line in variant.before.splitlines() if line]
-        needed = {name for name in INSTRUMENTS if re.search(rf"^(def )?{name}\b", variant.before, re.MULTILINE)}
-        lines = [line for line in without_instruments(script.text, INSTRUMENTS - needed) if line != "import torch"]
+        lines = [line for line in without_instruments(script.text, unneeded) if line != "import torch"]
         imports = [line for line in lines if line.startswith(("import ", "from "))]
         rest = [line for line in lines if line not in imports]
         if variant.block:
             rest = [variant.block.rstrip(), *(f"    {line}" for line in rest)]
-        imports += [line for line in before if line.startswith("from ")]
-        unused = () if any(f"{ASKED}(" in line for line in rest) else (f"{ASKED} = {LOSS}",)
-        before = [line for line in before if not line.startswith("from ") and line not in unused]
+        imports += [line for line in before if line.startswith(("import ", "from "))]
+        unused = () if any(f"{names[ASKED]}(" in line for line in rest) else (f"{names[ASKED]} = {names[LOSS]}",)
+        before = [line for line in before if not line.startswith(("import ", "from ")) and line not in unused]
         proof = [self._measure.proof] if self._measure.proof else []
         return spaced(["import torch", *imports, *before, *rest, *proof])
+
+
+def _names_of(made: Sketch) -> tuple[set[str], set[str]]:
+    """Return the names that a program binds, apart from the module of torch, and all that it has."""
+    bound: set[str] = set()
+    taken: set[str] = set()
+    for node in (node for part in made.body for node in ast.walk(part)):
+        names = set(bound_by(node))
+        if isinstance(node, ast.Import):
+            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            names -= {"torch"} if all(not alias.asname for alias in node.names) else set()
+        bound |= names
+        taken |= {*names, *(name for name in (getattr(node, "id", None), getattr(node, "attr", None)) if name)}
+        taken |= {node.arg} if isinstance(node, ast.keyword) and node.arg else set()
+    return bound, taken

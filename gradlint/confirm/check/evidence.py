@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from gradlint.confirm.effects import kept, missing, modules, training, wrong
 from gradlint.confirm.effects.measure import Measure
-from gradlint.confirm.run.protocol import Ran
+from gradlint.confirm.run.protocol import NOT_DECIDED, Ran
 from gradlint.domain.finding import Finding
 
 NOTHING_TO_RUN = {
@@ -108,6 +108,8 @@ def doubt(ran: Ran, pattern: str | None, line: int | None = None) -> str | None:
     said = (ran.message or "").strip().split("\n")[0][:200]
     if ran.outcome == "finished":
         return "it ran through: torch raised nothing"
+    if said.startswith(NOT_DECIDED):
+        return said
     if ran.outcome in _WHY_NOTHING:
         return f"{_WHY_NOTHING[ran.outcome]}: {said}"
     if ran.forced or ran.error_type not in _TORCH_RAISES:

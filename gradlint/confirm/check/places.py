@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from gradlint.confirm.prepare.syntax import Stretch, place_of, positional, root_of
@@ -24,8 +24,8 @@ variable gets, together with the one that it had; whether a graph is retained; w
 class, and the same of an object; what a function saves, together with its context and what it was given; a tensor that
 is written to, before and after, and what the function around it is given."""
 
-WATCHED, STRAINED = "watched", "strained"
-_GIVEN = "given_first"
+WATCHED, STRAINED, GIVEN = "watched", "strained", "given_first"
+"""What is called at a place, and the variable for the first argument of a call."""
 
 _OF_NETWORKS = {"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "load_state_dict"}
 _FUNCTIONS_OF = ("torch", "F", "functional", "np")
@@ -43,19 +43,22 @@ class Watcher(ast.NodeTransformer):
 
     def __init__(self, places: Sequence[Place]) -> None:
         self._places = places
-        self._within: list[list[str]] = []
+        self._within: list[list[str | None]] = []
+        self._methods: set[ast.AST] = set()
         self._arriving = False
         self.found = 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Visit a function; the first parameter of a method is the owner of the value."""
-        self._within.append([*positional(node), *([node.args.vararg.arg] if node.args.vararg else [])])
+        """Visit a function; the first parameter of a method is the owner of the value, a helper has none."""
+        names = [*positional(node), *([node.args.vararg.arg] if node.args.vararg else [])]
+        self._within.append([*names] if node in self._methods else [None, *names])
         self.generic_visit(node)
         self._within.pop()
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST | list[ast.stmt]:
         """Compare a method of the class with that of an object, after the class."""
+        self._methods.update(part for part in node.body if isinstance(part, ast.FunctionDef))
         methods = [
             part.name for part in node.body if isinstance(part, ast.FunctionDef) and "static" in self._roles(part)
         ]
@@ -97,11 +100,15 @@ class Watcher(ast.NodeTransformer):
         if role in _WATCHES:
             self.found += _WATCHES[role](node)
             return node
-        given = [ast.Name(name, ast.Load()) for names in self._within[-1:] for name in names]
+        given = [
+            ast.Constant(None) if name is None else ast.Name(name, ast.Load())
+            for names in self._within[-1:]
+            for name in names
+        ]
         watched: ast.expr = node
         if role == "value" or (role == "inside" and given):
             watched = call(WATCHED, node, *(given if role == "inside" else ()))
-        elif role == "within" and given:
+        elif role == "within" and given and self._within[-1][0] is not None:
             watched = call(WATCHED, node, given[0], _first_argument(node))
         elif role == "saved" and self._within and isinstance(node, ast.Call):
             node.args = [call(WATCHED, one, *given) for one in node.args]
@@ -146,7 +153,21 @@ def _is_at(place: Stretch, stretch: Stretch, node: ast.AST) -> bool:
 
 def call(name: str, *arguments: ast.expr | None) -> ast.Call:
     """Return a call of an instrument."""
-    return ast.Call(ast.Name(name, ast.Load()), [one for one in arguments if one is not None], [])
+    return ast.Call(instrument(name, ast.Load()), [one for one in arguments if one is not None], [])
+
+
+def instrument(name: str, context: ast.expr_context) -> ast.Name:
+    """Return a variable that is none of the program's, which may have one of the same name."""
+    node = ast.Name(name, context)
+    node.is_instrument = True  # type: ignore[attr-defined]
+    return node
+
+
+def name_instruments(tree: ast.AST, names: Mapping[str, str]) -> None:
+    """Give other names to the instruments in a program."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and getattr(node, "is_instrument", False):
+            node.id = names.get(node.id, node.id)
 
 
 def _arguments(node: ast.expr, most: int) -> int:
@@ -272,8 +293,8 @@ def _first_argument(node: ast.expr) -> ast.expr | None:
     if not isinstance(node, ast.Call) or not node.args or isinstance(node.args[0], ast.Starred):
         return None
     if not isinstance(node.args[0], ast.Name):
-        node.args[0] = ast.NamedExpr(ast.Name(_GIVEN, ast.Store()), node.args[0])
-        return ast.Name(_GIVEN, ast.Load())
+        node.args[0] = ast.NamedExpr(instrument(GIVEN, ast.Store()), node.args[0])
+        return instrument(GIVEN, ast.Load())
     return node.args[0]
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
+import ast
+import builtins
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from gradlint.confirm.check.places import Place, Role
+from gradlint.confirm.gate.admit import bound_by
 from gradlint.confirm.prepare.syntax import stretch_of
 from gradlint.domain.finding import Finding
-
-_DEFINED = re.compile(r"^(?:def (\w+)|([\w, ]+) = )", re.MULTILINE)
 
 
 class Variant(NamedTuple):
@@ -43,7 +43,8 @@ class Measure(NamedTuple):
     anything to measure, and the last may be false, which refutes the effect. If there are more variants, `compared`
     must differ between the first and one of the others; with `same`, it must not differ. `proof` is the statement
     that fails by itself, after the program with the instruments of the first of `shown` with which it does; those are
-    the ones of the first variant unless others are given. What is shown `early` counts although the program raises
+    the ones of the first variant unless others are given. Without one the program itself raises what holds the text
+    `raises`. What is shown `early` counts although the program raises
     after it. With `refutes` a whole program that does not show the effect refutes it. `iterated` asks for what is kept
     from iteration to iteration, `own_losses` for those alone that are walked at the place.
     """
@@ -55,6 +56,7 @@ class Measure(NamedTuple):
     same: bool = False
     shown: tuple[Variant, ...] = ()
     proof: str = ""
+    raises: str = ""
     watches: tuple[Watch, ...] = ()
     iterated: bool = False
     own_losses: bool = False
@@ -73,32 +75,96 @@ class Measure(NamedTuple):
                 places.append(Place(stretch_of(finding.span), role))
         return places
 
-    def beside(self, taken: Collection[str]) -> Measure:
-        """Return the same measure with other names for what it keeps, where a program has variables of these names."""
-        defined = {
-            name.strip()
-            for variant in (*self.variants, *self.shown)
-            for found in _DEFINED.finditer(variant.before)
-            for name in (found[1] or found[2]).split(",")
-        }
-        clashing = defined & set(taken)
-        if not clashing:
-            return self
-        names = re.compile(rf"(?<!\.)\b({'|'.join(sorted(clashing))})\b")
+    def _nodes(self) -> Iterator[ast.AST]:
+        """Yield the nodes of all its texts."""
+        variants = (*self.variants, *self.shown)
+        blocks = (f"{variant.block}    pass" for variant in variants if variant.block)
+        for text in (*(variant.before for variant in variants), *blocks, *self.probes, self.compared or "", self.proof):
+            yield from ast.walk(ast.parse(text))
+
+    def beside(self, bound: Collection[str], taken: Collection[str]) -> tuple[Measure, Mapping[str, str]]:
+        """Return the measure for a program that has names of its own, and the new names by the old ones.
+
+        What the measure defines gets other names where the program has these, as a variable or in any other way
+        (`taken`). What it reads, as `len`, is kept under another name where the program binds it (`bound`).
+        """
+        nodes = list(self._nodes())
+        defined = {name for node in nodes if isinstance(node, ast.Module) for name in defined_in(node)}
+        read = {node.id for node in nodes if isinstance(node, ast.Name) and _is_given(node.id)} - defined
+        used = {*defined, *read, *taken}
+        new = {name: _unused(name, used) for name in sorted((defined & set(taken)) | (read & set(bound)))}
+        if not new:
+            return self, new
+        kept = "".join(
+            f"import {name} as {new[name]}\n" if name == "torch" else f"{new[name]} = {name}\n"
+            for name in new.keys() - defined
+        )
 
         def renamed(text: str) -> str:
-            return names.sub(r"\1_of_the_run", text)
+            tree = _Renamed(new).visit(ast.parse(text))
+            return ast.unparse(tree)
 
         def renamed_all(variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
-            return tuple(variant._replace(before=renamed(variant.before)) for variant in variants)
+            return tuple(
+                Variant(
+                    f"{kept}{renamed(variant.before)}\n",
+                    f"{renamed(f'{variant.block}    pass').splitlines()[0]}\n" if variant.block else "",
+                )
+                for variant in variants
+            )
 
-        return self._replace(
+        beside = self._replace(
             variants=renamed_all(self.variants),
             probes=tuple(map(renamed, self.probes)),
             compared=self.compared and renamed(self.compared),
             shown=renamed_all(self.shown),
             proof=renamed(self.proof),
         )
+        return beside, new
+
+
+def defined_in(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a text binds at its top level: those in functions are nobody else's."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (name for target in node.targets for part in ast.walk(target) for name in bound_by(part))
+
+
+def _is_given(name: str) -> bool:
+    """Return whether a name means something in each program."""
+    return name == "torch" or hasattr(builtins, name)
+
+
+def _unused(name: str, used: Collection[str]) -> str:
+    found = f"{name}_of_the_run"
+    while found in used:
+        found += "_"
+    return found
+
+
+class _Renamed(ast.NodeTransformer):
+    """Gives other names to variables, parameters, and functions."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Rename a variable."""
+        node.id = self._names.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Rename a parameter; no instrument is given one by name."""
+        node.arg = self._names.get(node.arg, node.arg)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Rename a function, and what is in it."""
+        node.name = self._names.get(node.name, node.name)
+        self.generic_visit(node)
+        return node
 
 
 LEAVES = """\

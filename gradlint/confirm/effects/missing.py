@@ -123,16 +123,18 @@ _LOST = (Watch("value", at=("leaf",)),)
 
 
 def _nudged(amount: float, factor: float = 1.0) -> Variant:
-    """Return the same leaves with other values: what depends on them changes."""
+    """Return the same leaves with other values: what depends on them changes, and no random number."""
     here = _NUDGE_HERE
-    return Variant(
-        _NO_GRADIENT.replace(here, f"{here}        leaf.data.mul_({factor}).add_({amount} * torch.rand_like(leaf))\n")
-    )
+    amounts = f"{amount} * torch.arange(1.0, leaf.numel() + 1).mul({2.0 + abs(amount)}).sin().reshape(leaf.shape)"
+    return Variant(_NO_GRADIENT.replace(here, f"{here}        leaf.data.mul_({factor}).add_({amounts})\n"))
 
+
+_NUDGES = ((0.1, 1.0), (-1.0, 1.0), (10.0, 1.0), (0.0, 0.0), (2.0, 0.0), (5.0, 0.0), (7.0, 0.0))
+"""What is added to the leaf, and what it is multiplied by before."""
 
 NO_GRADIENT = Measure(
     "no gradient arrives at the leaf, and the loss changes with it",
-    (Variant(_NO_GRADIENT), *(_nudged(amount) for amount in (0.1, -1.0, 10.0)), _nudged(0.0, 0.0)),
+    (Variant(_NO_GRADIENT), *(_nudged(*nudge) for nudge in _NUDGES)),
     ("len(leaves) > 0 and len(losses) > 0", "not any(arrived)"),
     compared="losses[0]",
     shown=(Variant(_ARRIVED),),

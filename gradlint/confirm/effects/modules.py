@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from gradlint.confirm.effects.measure import ALL_LEAVES, GRAPH_LEAVES, Measure, Variant, Watch
 
+# Without an owner of its own, as in a helper, a value may belong to each module whose `forward` has ended.
 _UNREGISTERED = f"""\
+from torch.nn.modules.module import register_module_forward_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook
-owned, trained = [], set()
+owned, trained, called = [], set(), []
+register_module_forward_hook(lambda module, given, result: called.append(module))
 {GRAPH_LEAVES}
 {ALL_LEAVES}
 def watched(value, owner, *given):
@@ -15,10 +18,13 @@ def watched(value, owner, *given):
 def after_step(optimizer, args, kwargs):
     trained.update(id(leaf) for group in optimizer.param_groups for leaf in group['params'])
 register_optimizer_step_post_hook(after_step)
+def owners(value, owner):
+    parts = list(value.modules()) if isinstance(value, torch.nn.Module) else []
+    return [one for one in called if not any(one is part for part in parts)] if owner is None else [owner]
 def is_outside(value, owner):
-    inside = {{id(leaf) for leaf in owner.parameters()}} | trained
-    leaves = leaves_of(value)
-    return len(leaves) > 0 and not any(id(leaf) in inside for leaf in leaves)
+    leaves, found = leaves_of(value), owners(value, owner)
+    inside = {{id(leaf) for one in found for leaf in one.parameters()}} | trained
+    return len(leaves) * len(found) > 0 and not any(id(leaf) in inside for leaf in leaves)
 """
 
 _SHOWN_UNREGISTERED = """\
@@ -74,7 +80,10 @@ def is_itself(module, state):
 UNREGISTERED = Measure(
     "the module does not count it among its parameters, and no optimizer has it",
     (Variant(_UNREGISTERED),),
-    ("any(len(leaves_of(value)) > 0 for value, _ in owned)", "any(is_outside(*both) for both in owned)"),
+    (
+        "any(len(leaves_of(value)) * len(owners(value, owner)) > 0 for value, owner in owned)",
+        "any(is_outside(*both) for both in owned)",
+    ),
     shown=(Variant(_SHOWN_UNREGISTERED), Variant(_UNREGISTERED)),
     proof="assert not is_outside(*owned[0]), 'these are no parameters of the module'",
     watches=(Watch("inside"),),
@@ -97,6 +106,8 @@ DROPS = Measure(
     proof="assert not any(dropped), 'this drops in evaluation mode'",
     watches=(Watch("within"),),
     early=True,
+    # By chance nothing may be dropped.
+    refutes=False,
 )
 
 KEPT_CHANGES = Measure(
@@ -173,7 +184,7 @@ def is_written(one, other):
 _SHOWN_ARRIVED = """\
 versions = []
 def watched(value, ctx=None):
-    versions.append(value._version)
+    versions.extend([value._version] if isinstance(value, torch.Tensor) else [])
     return value
 """
 

@@ -52,7 +52,11 @@ def noted(loss):
 
 _CLIPPED = """\
 from torch.optim.optimizer import register_optimizer_step_post_hook
-used, clipped = {}, []
+used, clipped, walked = {}, [], []
+def noted(loss):
+    walked.append(loss.grad_fn)
+    return loss
+asked = noted
 def is_empty(part):
     if not part.is_leaf or part.grad is None or not part.grad.any():
         return True
@@ -69,7 +73,10 @@ register_optimizer_step_post_hook(after_step)
 """
 
 _SHOWN_CLIPPED = """\
-clipped = []
+clipped, walked = [], []
+def noted(loss):
+    walked.append(loss.grad_fn)
+    return loss
 def watched(value):
     parts = [value] if isinstance(value, torch.Tensor) else list(value)
     clipped.append(all(not part.is_leaf or part.grad is None for part in parts))
@@ -159,13 +166,26 @@ def untrained():
     return 0 in sizes
 """
 
+# Where no backward runs no leaf is reached: some other one is.
+_UNREACHED = f"""\
+{_UNTRAINED}
+others = []
+def noted(loss):
+    others.extend(graph_leaves(loss))
+    return loss
+asked = noted
+"""
+
 _SHOWN_UNREACHED = """\
-made = []
+made, walked = [], []
 def watched(value):
     made.extend(value.parameters() if isinstance(value, torch.nn.Module) else [value])
     return value
+def noted(loss):
+    walked.append(loss.grad_fn)
+    return loss
 def unreached():
-    return any(leaf.grad is None for leaf in made)
+    return any(walked) and any(leaf.grad is None for leaf in made)
 """
 
 _CONSTANTS = """\
@@ -313,9 +333,9 @@ STALE = Measure(
 CLIPPED = Measure(
     "what is clipped has no gradients, or gradients that a step has used",
     (Variant(_CLIPPED),),
-    ("len(clipped) > 0", "all(clipped)"),
+    ("len(clipped) > 0 and any(walked)", "all(clipped)"),
     shown=(Variant(_SHOWN_CLIPPED), Variant(_CLIPPED)),
-    proof="assert not all(clipped), 'there is nothing to clip'",
+    proof="assert not (any(walked) and all(clipped)), 'there is nothing to clip'",
     watches=(Watch("input"),),
 )
 
@@ -356,9 +376,9 @@ UNTRAINED = Measure(
 
 UNREACHED = Measure(
     "an optimizer steps over the parameters, and no gradient arrives at them",
-    (Variant(_UNTRAINED),),
-    ("len(made) > 0 and len(steps) > 0", "unreached()"),
-    shown=(Variant(_SHOWN_UNREACHED), Variant(_UNTRAINED)),
+    (Variant(_UNREACHED),),
+    ("len(made) > 0 and len(steps) > 0 and len(others) > 0", "unreached()"),
+    shown=(Variant(_SHOWN_UNREACHED), Variant(_UNREACHED)),
     proof="assert not unreached(), 'no gradient arrives'",
     watches=_OWN,
 )

@@ -105,6 +105,8 @@ class Replacer(ast.NodeTransformer):
         self._unknowns = unknowns
         self._names = names
         self._bad = bad
+        self.removed = 0
+        """How many statements were removed that may have called something of the program."""
 
     def visit(self, node: ast.AST) -> ast.AST:
         """Visit chains from outside in."""
@@ -129,6 +131,9 @@ class Replacer(ast.NodeTransformer):
         inner = node.value
         arguments = [*inner.args, *(word.value for word in inner.keywords)] if isinstance(inner, ast.Call) else []
         kept = [argument for argument in arguments if any(isinstance(part, ast.Call) for part in ast.walk(argument))]
+        # What is given only constants calls nothing of the program; what is given nothing may look for it itself.
+        names = any(isinstance(part, (ast.Name, ast.Lambda)) for one in arguments for part in ast.walk(one))
+        self.removed += names or not arguments
         statements = [ast.copy_location(ast.Expr(argument), node) for argument in kept]
         return [cast(ast.stmt, self.generic_visit(statement)) for statement in statements]
 

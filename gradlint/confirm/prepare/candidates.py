@@ -8,18 +8,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE
+from gradlint.confirm.prepare.syntax import is_script
 
 _HOLE = re.compile(r"\bmade_up_(\d+)\b")
 
 
 @dataclass
 class Hole:
-    """A value to make up: what stands for it in the program, what it may be, and what to try first."""
+    """A value to make up: what stands for it in the program, what it may be, and what to try first; `known` is all."""
 
     number: int
     text: str
     kinds: tuple[str, ...]
     first: tuple[str, ...] = ()
+    known: bool = False
 
     @property
     def name(self) -> str:
@@ -34,6 +36,8 @@ class Sketch:
     body: list[ast.stmt]
     holes: list[Hole] = field(default_factory=list)
     dropped: int = 0
+    removed: int = 0
+    """How many calls of something that is not known were removed beside what was dropped."""
     _head: int = 0
     _new: list[ast.stmt] = field(default_factory=list)
 
@@ -58,6 +62,16 @@ class Sketch:
         """Add a variable of the module that holds a made-up value."""
         self._new.append(statement(f"{name} = {hole.name}"))
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing of the program is made up or dropped."""
+        return not self.dropped and are_known(self.holes, ast.unparse(ast.Module(self.body, [])))
+
+    @property
+    def is_whole_script(self) -> bool:
+        """Whether the program does something when it is run, and all of it stands here as its user would run it."""
+        return self.is_exact and not self.removed and is_script(self.body)
+
     def settle(self) -> None:
         """Put new variables in their place: no visitor may be under way in the body."""
         self.body[self._head : self._head] = self._new
@@ -77,6 +91,11 @@ def statement(text: str) -> ast.stmt:
 def holes_in(text: str) -> list[int]:
     """Return the numbers of the holes that a text names."""
     return [int(number) for number in _HOLE.findall(text)]
+
+
+def are_known(holes: Sequence[Hole], text: str) -> bool:
+    """Return whether the value of each hole that a text names stands in the program itself."""
+    return all(holes[number].known for number in holes_in(text))
 
 
 def fill(text: str, values: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from gradlint.confirm.gate import allowlist as allowed
-from gradlint.confirm.prepare.candidates import Hole, Sketch, statement
+from gradlint.confirm.prepare.candidates import Hole, Sketch, are_known, statement
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, Parents, kinds_of
 from gradlint.confirm.prepare.script import Script, render
 from gradlint.confirm.prepare.syntax import attributes_of, is_name, method_of, name_of, positional
@@ -34,6 +34,11 @@ class Way(NamedTuple):
     script: Script
     holes: tuple[Hole, ...]
     driven: bool
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is the program itself, with nothing made up."""
+        return not self.driven and are_known(self.holes, self.script.text)
 
 
 def ways_to(sketch: Sketch, row: int) -> Iterator[Way]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from gradlint.confirm.check.places import STRAINED, WATCHED, Place, Watcher, call
+from gradlint.confirm.check.places import GIVEN, STRAINED, WATCHED, Place, Watcher, call, instrument, name_instruments
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.script import render
 from gradlint.confirm.prepare.syntax import blocks_of, is_name
 
 LOSS, ASKED, ITERATION = "noted", "asked", "end_of_iteration"
-INSTRUMENTS = frozenset({LOSS, ASKED, WATCHED, ITERATION, STRAINED})
+INSTRUMENTS = frozenset({LOSS, ASKED, WATCHED, ITERATION, STRAINED, GIVEN})
 
 
 def instrumented(
@@ -23,12 +23,13 @@ def instrumented(
     asked: bool = True,
     loss_rows: Collection[int] | None = None,
     loop_row: int | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> tuple[Sketch, int]:
     """Return a copy in which some places are watched, and how many of them were found.
 
     With `losses` each loss that is walked is noted, with `asked` also what gradients are asked of; with `loss_rows`
     only the losses that are walked there. With `loop_row` the value that a statement there accumulates is noted at the
-    end of each iteration of its loop.
+    end of each iteration of its loop. `names` are other names for the instruments, by those that they have.
     """
     tree = ast.Module(copy.deepcopy(sketch.body), [])
     found = loop_row is not None and _note_iterations(tree, loop_row)
@@ -38,7 +39,8 @@ def instrumented(
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and (loss_rows is None or getattr(node, "lineno", 0) in loss_rows):
                 _note_loss(node, asked)
-    return Sketch(tree.body, list(sketch.holes), sketch.dropped), found + watcher.found
+    name_instruments(tree, names or {})
+    return Sketch(tree.body, list(sketch.holes), sketch.dropped, sketch.removed), found + watcher.found
 
 
 def _note_loss(node: ast.Call, asked: bool) -> None:
@@ -65,6 +67,8 @@ def _note_iterations(tree: ast.Module, row: int) -> bool:
             if kept is not None:
                 owner = kept.value if isinstance(kept, ast.Attribute) else kept
                 note = statement(f"{ITERATION}({ast.unparse(kept)}, {ast.unparse(owner)})")
+                assert isinstance(note, ast.Expr) and isinstance(note.value, ast.Call), "the note is a call"
+                note.value.func = instrument(ITERATION, ast.Load())
                 (block if loop is None else loop.body).insert(index + 1 if loop is None else len(loop.body), note)
                 return True
     return False

@@ -133,6 +133,14 @@ def with_marks(script: Script, numbers: Collection[int], name: str) -> Script:
     return Script(tuple(lines))
 
 
+def unused_name(name: str, text: str) -> str:
+    """Return a name like the one given that does not stand anywhere in a program, not even in a text."""
+    found = name
+    while found in text:
+        found += "_"
+    return found
+
+
 def spaced(lines: Sequence[str]) -> str:
     """Return the lines as readable text: two blank lines around a top-level definition, one around a method."""
     text: list[str] = []

@@ -11,13 +11,16 @@ from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.gate.admit import refused
 from gradlint.confirm.prepare.bindings import Names, Replacer, fill_empty
 from gradlint.confirm.prepare.candidates import Hole, Sketch, holes_in, statement
+from gradlint.confirm.prepare.ends import keep_ends
 from gradlint.confirm.prepare.kinds import INSTANCE, NAMESPACE, kinds_at, kinds_of
+from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.placeholder import choices
-from gradlint.confirm.prepare.strip import flags_of, strip
+from gradlint.confirm.prepare.strip import flags_of, has_defaults_only, strip
 from gradlint.confirm.prepare.syntax import attributes_of, blocks_of, dotted, header_of, is_name, name_of, positional
 
 _SCALARS = frozenset({"int", "float", "bool", "str", "none", "device", "dtype", "path", "shape"})
 _MOST_PASSES = 8
+_TELLING = re.compile(r"torch\.(?:random\.)?initial_seed|torch\.get_num_threads")
 
 
 def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, str] | None = None) -> Sketch:
@@ -27,6 +30,7 @@ def sketch(tree: ast.Module, slips: Iterable[str] = (), aliases: Mapping[str, st
     the variable that gets its value.
     """
     flags, moved = flags_of(tree), strip(tree)
+    keep_ends(tree)
     made = _Sketcher(tree, flags, frozenset(slips), aliases or {}).run()
     made.dropped += moved
     return made
@@ -42,6 +46,7 @@ class _Sketcher:
         self._slips = slips
         self._tree = tree
         self._flags = flags
+        self._by_default = has_defaults_only(tree)
         # The sketch and the tree share the list of statements: what is made up shows in the tree at once.
         self._sketch = Sketch(tree.body)
         self._unknown: set[tuple[ast.AST | None, str]] = set()
@@ -57,7 +62,7 @@ class _Sketcher:
             self._sketch.settle()
             self._parameters(Names(self._tree))
             self._replace(Names(self._tree), frozenset())
-            nodes = refused(self._tree, self._own, self._slips)
+            nodes = refused(self._tree, self._own, self._slips) | _telling(self._tree)
             self._replace(Names(self._tree), nodes)
             if (len(self._sketch.holes), len(self._unknown)) == before:
                 break
@@ -165,7 +170,9 @@ class _Sketcher:
     # Replacing.
 
     def _replace(self, names: Names, bad: frozenset[ast.AST]) -> None:
-        Replacer(self, names, bad).visit(self._tree)
+        replacer = Replacer(self, names, bad)
+        replacer.visit(self._tree)
+        self._sketch.removed += replacer.removed
         self._sketch.settle()
         fill_empty(self._tree)
 
@@ -189,11 +196,21 @@ class _Sketcher:
         kinds = kinds_of(text, ast.walk(self._tree), names.parents)
         flag = self._flags.get(text.rpartition(".")[2])
         hole = self._sketch.hole(text, kinds, () if flag is None else (flag,))
+        hole.known = flag is not None and self._by_default
         if flag is not None or hole.kinds[0] in _SCALARS:
             return ast.Name(hole.name, ast.Load())
         name = re.sub(r"\W+|__+", "_", text).strip("_")
+        while name in names.names_of(self._tree):
+            name += "_"
         self._sketch.variable(name, hole)
         return ast.Name(name, ast.Load())
+
+
+def _telling(tree: ast.Module) -> frozenset[ast.AST]:
+    """Return the calls that tell the process of a repro from one of the user's: there they may give anything."""
+    paths = Paths(tree)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return frozenset(node for node in calls if _TELLING.fullmatch(paths.of(node.func)))
 
 
 def _remove_unused(tree: ast.Module) -> None:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.prepare.candidates import holes_in
 from gradlint.confirm.prepare.syntax import is_main_guard, is_name, name_of
 
 
@@ -44,6 +45,12 @@ def flags_of(tree: ast.Module) -> dict[str, str]:
     return {name: value for name, value in flags.items() if value}
 
 
+def has_defaults_only(tree: ast.Module) -> bool:
+    """Return whether the command line that a program reads is an empty one that stands in its text."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_of(node.func) == "parse_args"]
+    return bool(calls) and all(one.args and ast.unparse(one.args[0]) in ("[]", "()", "''.split()") for one in calls)
+
+
 def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
     """Yield the defaults in the body of a class, as of a dataclass that holds a configuration."""
     for part in node.body:
@@ -65,9 +72,10 @@ def _default(words: dict[str | None, ast.expr]) -> str:
 
 
 def _shadowing(tree: ast.Module) -> frozenset[str]:
-    """Return names of builtins that no repro may name and the program uses for variables."""
+    """Return variables of the program that bear names of builtins that no repro may name, or of made-up values."""
     stored = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    return frozenset(name for name in stored if hasattr(builtins, name) and name not in allowed.BUILTINS)
+    refused = {name for name in stored if hasattr(builtins, name) and name not in allowed.BUILTINS}
+    return frozenset(refused | set(filter(holes_in, stored)))
 
 
 def _kept_on_self(tree: ast.Module) -> frozenset[str]:

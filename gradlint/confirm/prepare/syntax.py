@@ -80,6 +80,11 @@ def header_of(statement: ast.stmt) -> Iterator[ast.AST]:
         waiting.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt))
 
 
+def is_script(body: Iterable[ast.stmt]) -> bool:
+    """Return whether a module does something when it is run, rather than only define what others use."""
+    return any(isinstance(node, (ast.Expr, ast.For, ast.While, ast.With, ast.Try, ast.AugAssign)) for node in body)
+
+
 def length_of(tree: ast.Module) -> int:
     """Return the lines of a program: the more there are, the more is beside the point of any finding in it."""
     return sum((node.end_lineno or 0) - node.lineno + 1 for node in tree.body)

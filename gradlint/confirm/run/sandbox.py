@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import IO
 
 from gradlint.confirm.gate.admit import admit
-from gradlint.confirm.run.protocol import Ran, Request, decode, patience
+from gradlint.confirm.run.protocol import SEEDS, Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0
 _LONGEST_ANSWER = 1 << 20
+_STEP_SECONDS = 0.2
+_STEP_COSTS = 0.05
+"""A run is one step, and one more for each time that it computes so long; what a usual run takes is the cost of one."""
+
 _GRACE_SECONDS = 10.0
 """What the worker may take beyond the time that it waits for a repro before it is given up itself."""
 
@@ -58,7 +62,7 @@ class Sandbox:
         self._process: subprocess.Popen[bytes] | None = None
         self._home: tempfile.TemporaryDirectory[str] | None = None
         self._lines: queue.SimpleQueue[bytes] | None = None
-        self._computed = 0.0
+        self._steps = 0
         self.walls: tuple[str, ...] = ()
         self.torch: str = ""
 
@@ -75,8 +79,11 @@ class Sandbox:
         return self._home.name
 
     def clock(self) -> float:
-        """Return the processor time of this process and its repros: the same deadline on a busy machine."""
-        return time.process_time() + self._computed
+        """Return what all runs have cost, in seconds of a usual machine: each the same, unless it computes long.
+
+        On a busy machine the same work takes more time, and ends at the same deadline all the same.
+        """
+        return self._steps * _STEP_COSTS
 
     def start(self) -> None:
         """Start the worker and wait until it has torch; raises `TorchMissingError` if there is none."""
@@ -105,7 +112,14 @@ class Sandbox:
             raise TorchMissingError(hello["missing"])
         self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
 
-    def run(self, script: str, probes: tuple[str, ...] = (), seconds: float = 2.0, slips: tuple[str, ...] = ()) -> Ran:
+    def run(
+        self,
+        script: str,
+        probes: tuple[str, ...] = (),
+        seconds: float = 2.0,
+        slips: tuple[str, ...] = (),
+        seed: int = SEEDS[0],
+    ) -> Ran:
         """Execute a repro, then evaluate the probes in its names if it ran through; nobody passes without the gate.
 
         `slips` are names of attributes that are said to be nobody's: where they are, they may be read.
@@ -113,7 +127,7 @@ class Sandbox:
         reasons = admit(script, probes, slips)
         if reasons:
             return Ran("denied", message=reasons[0])
-        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips))
+        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips, seed=seed))
 
     def run_past_the_gate(
         self,
@@ -121,11 +135,12 @@ class Sandbox:
         probes: tuple[str, ...],
         seconds: float,
         slips: tuple[str, ...] = (),
+        seed: int = SEEDS[0],
         *,
         watched: bool = False,
     ) -> Ran:
         """For the tests of the walls alone: what `admit` objects to must not come here."""
-        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips, watched))
+        return self._run(Request(script, probes, seconds, secrets.token_hex(16), slips, watched, seed))
 
     def _run(self, request: Request) -> Ran:
         self.start()
@@ -137,7 +152,7 @@ class Sandbox:
         if ran is None or not self._fork:
             self._kill()
             ran = (ran or _no_answer(taken, seconds))._replace(seconds=taken)
-        self._computed += ran.seconds
+        self._steps += 1 + int(ran.seconds / _STEP_SECONDS)
         return ran
 
     def close(self) -> None:

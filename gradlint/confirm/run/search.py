@@ -9,19 +9,24 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from gradlint.confirm.prepare.candidates import Hole, fill, holes_in
+from gradlint.confirm.prepare.ends import AT_ONCE
 from gradlint.confirm.prepare.placeholder import Made, MadeText, choices, corrected
-from gradlint.confirm.prepare.script import Line, Script, indent_of
+from gradlint.confirm.prepare.script import Line, Script, indent_of, unused_name
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
 
 Execute = Callable[[Script], Ran]
 
 MOST_RUNS = 60
+RUN_SECONDS = 2.0
+"""The processor time of one run, however little is left of the time for all of them."""
+
 GUARDS = 5
 """After so many errors a program goes on."""
 
 ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
+_NO_MEMORY = re.compile(r"can't allocate memory|bad_alloc")
 _VARIABLE = re.compile(r"^\s*(\w+) = made_up_(\d+)$")
 
 
@@ -42,8 +47,10 @@ class Found(NamedTuple):
 
 def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int = MOST_RUNS) -> Iterator[Tried]:
     """Yield runs of the program, each with other values, guided by the errors, as long as the caller asks for more."""
-    given = ([*map(MadeText, hole.first), *choices(hole.kinds)] for hole in holes)
+    given = ([*map(MadeText, hole.first), *([] if hole.known else choices(hole.kinds))] for hole in holes)
     options = [tuple(dict.fromkeys(one)) for one in given]
+    texts = (script.text, *(text for hole in holes for text in hole.first))
+    named = {number for text in texts for number in holes_in(text)}
     first = tuple(option[0] for option in options)
     waiting, seen, failures = [first], {first}, set[object]()
     furthest: tuple[int, ...] = ()
@@ -63,7 +70,7 @@ def attempts(script: Script, holes: Sequence[Hole], execute: Execute, most: int 
             if ran.lines < furthest:
                 continue
             furthest = ran.lines
-        others = [other for other in _others(script, ran, values, options) if other not in seen]
+        others = [other for other in _others(script, ran, values, options, named) if other not in seen]
         seen.update(others)
         waiting.extend(reversed(others))
 
@@ -82,6 +89,10 @@ class Inquiry:
         self.is_slow = False
         self.has_passed = False
         """Whether some run came by the place, and did not show the fault."""
+        self.is_whole_script = False
+        """Whether the program itself is run, as its user would run it, and nothing of it is made up or left out."""
+        self.has_ended = False
+        """Whether some run ended itself before the place."""
         self.failed: int | None = None
         """The row of the outermost statement that failed, of the run that came furthest."""
         self.found: Found | None = None
@@ -89,14 +100,30 @@ class Inquiry:
     def _is_late(self) -> bool:
         return self._sandbox.clock() > self._end
 
-    def _seconds(self) -> float:
-        """Return what the next run may take."""
-        return max(0.2, min(2.0, self._end - self._sandbox.clock()))
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the program ends before it comes to the place, whatever its values are."""
+        return self.has_ended and not self.has_passed and self.failed is None
 
     def _note_failure(self, script: Script, ran: Ran) -> None:
         self.is_slow |= ran.outcome == "timeout"
         rows = (script.origin(number)[0] for number in ran.lines) if ran.outcome == "raised" else iter(())
         self.failed = max(self.failed or 0, next((row for row in rows if row > 0), 0)) or None
+
+
+def up_to_end(ran: Ran) -> Ran:
+    """Return the run as far as it is that of the program, which may catch what it would not outside.
+
+    What stands for the end of the process can be caught, and that can not; and outside there is more memory. What was
+    noted by then is not known.
+    """
+    for number, one in enumerate(ran.swallowed):
+        before = ran.swallowed[:number]
+        if one.message == AT_ONCE:
+            return Ran("finished", "SystemExit", seconds=ran.seconds, swallowed=before)
+        if one.error_type == "MemoryError" or _NO_MEMORY.search(one.message):
+            return Ran("memory", one.error_type, one.message, seconds=ran.seconds, swallowed=before)
+    return ran
 
 
 def passing(script: Script, ran: Ran) -> Script | None:
@@ -114,6 +141,29 @@ def _guarded(script: Script, number: int) -> Script | None:
     return Script((*script.lines[: number - 1], *block, *script.lines[number:]))
 
 
+def surfacing(script: Script, still: Callable[[Script], bool]) -> Iterator[Script]:
+    """Yield the program with more and more of what may swallow an error taken out, as long as it still comes up."""
+    for number in range(len(script.lines) - 1, -1, -1):
+        if number < len(script.lines) and script.lines[number].text.lstrip().startswith(("with ", "try:")):
+            smaller = next(filter(still, filter(_is_program, _unwrapped(script, number))), None)
+            if smaller is not None:
+                script = smaller
+                yield script
+
+
+def rethrown(script: Script, number: int) -> Script | None:
+    """Return the program with the error of one line kept, and raised once more at the end."""
+    kept, error = (unused_name(name, script.text) for name in ("caught", "error"))
+    line = script.lines[number - 1]
+    if line.text.rstrip().endswith(":") or line.text.lstrip().startswith("@"):
+        return None
+    indent = " " * indent_of(line.text)
+    handler = (f"except Exception as {error}:", f"    {kept}.append({error})", "    raise")
+    block = Line(f"{indent}try:"), Line(f"    {line.text}", line.rows), *(Line(indent + text) for text in handler)
+    rest = (*script.lines[: number - 1], *block, *script.lines[number:])
+    return Script((Line(f"{kept} = []"), *rest, Line(f"raise {kept}[0]")))
+
+
 def filled(script: Script, values: Sequence[Made]) -> Script:
     """Return the program with its holes filled."""
     texts = [made.text for made in values]
@@ -121,10 +171,11 @@ def filled(script: Script, values: Sequence[Made]) -> Script:
 
 
 def _others(
-    script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]]
+    script: Script, ran: Ran, values: tuple[Made, ...], options: Sequence[tuple[Made, ...]], named: Collection[int]
 ) -> Iterator[tuple[Made, ...]]:
-    """Yield the values with one of them changed: those that took part in the error first."""
+    """Yield the values with one of them changed that the program names: those that took part in the error first."""
     involved = _involved(script, ran) if ran.outcome == "raised" else range(len(values))
+    involved = [index for index in involved if index in named]
     better = [(index, other) for index in involved for other in corrected(values[index], ran.message or "")]
     rest = ((index, other) for index in involved for other in options[index] if other != values[index])
     for index, other in (*better, *rest):

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from gradlint.confirm.run.protocol import Swallowed
+
 # At these instructions an error comes from `raise`, `assert`, or `throw`, and from nothing that was called.
 _BY_HAND = frozenset(
     dis.opmap[name]
@@ -16,6 +18,9 @@ _BY_HAND = frozenset(
 
 _MESSAGE = 20
 """Characters from which on a text with a space is no name."""
+
+_MOST_SEEN = 50
+"""So many different errors are kept of one run."""
 
 
 class Blame:
@@ -30,6 +35,7 @@ class Blame:
         self._filename, self.genuine = code.co_filename, genuine
         self._texts = tuple(long_texts(code))
         self._seen: tuple[BaseException, str] | None = None
+        self._all: dict[tuple[type[BaseException], str, tuple[int, ...]], bool] = {}
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> Any:
         """Return the tracer: it follows frames of the file only, and of those only the errors."""
@@ -42,7 +48,29 @@ class Blame:
             counts = type(error) in self.genuine and type(error) is not GeneratorExit
             if counts and (self._seen is None or self._seen[0] is not error):
                 self._seen = (error, text_of(error))
+                self._note(frame, *self._seen)
         return self
+
+    def _note(self, frame: FrameType, error: BaseException, text: str) -> None:
+        """Keep what an error was when it came up, for the case that something swallows it."""
+        if len(self._all) < _MOST_SEEN and type(error) is not StopIteration:
+            made_here = frame.f_lasti < 0 or frame.f_code.co_code[frame.f_lasti] in _BY_HAND
+            forced = made_here or any(str.__contains__(text, one) for one in self._texts)
+            self._all.setdefault((type(error), text, self._stack(frame)), forced)
+
+    def _stack(self, frame: FrameType | None) -> tuple[int, ...]:
+        """Return the lines of the file on the way to a frame, outermost first."""
+        lines: list[int] = []
+        while frame is not None:
+            if frame.f_code.co_filename == self._filename:
+                lines.insert(0, frame.f_lineno)
+            frame = frame.f_back
+        return tuple(lines)
+
+    def swallowed(self) -> Iterator[Swallowed]:
+        """Yield each error that passed a frame of the file, the one that ended the program among them."""
+        for (kind, text, lines), forced in self._all.items():
+            yield Swallowed(kind.__name__, text, lines, forced)
 
     def is_forced(self, error: BaseException) -> bool:
         """Return whether the repro raised the error, or raised it again, or gave it a text or class of its own."""

@@ -6,6 +6,7 @@ import ast
 import builtins
 import linecache
 import os
+import random
 import sys
 import types
 import warnings
@@ -26,7 +27,9 @@ from gradlint.confirm.worker.watch import Watch, parsed, watched
 
 FILENAME = "<repro>"
 _MESSAGE = 4000
+_SWALLOWED = 2000
 _TEXT = 500
+_NUMPY_SEEDS = 1 << 32
 
 Tell = Callable[[Ran], NoReturn]
 Names = dict[str, Any]
@@ -114,7 +117,10 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         return Ran("denied", message=f"read again: {doubt}"[:_TEXT])
     blame = Blame(code, prepared.errors)
     names = _namespace(request.script, deny, prepared.watch)
-    torch.manual_seed(0)
+    torch.manual_seed(request.seed)
+    random.seed(request.seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(request.seed % _NUMPY_SEEDS)
     warnings.simplefilter("ignore")
     if request.watched:
         _without_workers(deny)
@@ -126,7 +132,8 @@ def _run(request: Request, prepared: Prepared, tell: Tell) -> Ran:
         return Ran("denied", message=f"{replaced} was replaced")
     # What was noted before an error is worth reading too.
     if ran.outcome in ("finished", "raised"):
-        ran = ran._replace(values=tuple(_probe(probe, names) for probe in probes))
+        swallowed = tuple(one._replace(message=one.message[:_SWALLOWED]) for one in blame.swallowed())
+        ran = ran._replace(values=tuple(_probe(probe, names) for probe in probes), swallowed=swallowed)
     return ran
 
 
@@ -187,6 +194,8 @@ def _execute(code: types.CodeType, names: Names, blame: Blame) -> Ran:
         exec(code, names)
     except MemoryError:
         return Ran("memory", "MemoryError", "the repro needs more memory than it is given")
+    except SystemExit:
+        return Ran("finished", "SystemExit")
     except BaseException as error:
         return _raised(error, blame)
     return Ran("finished")

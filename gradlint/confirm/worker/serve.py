@@ -18,7 +18,7 @@ import torch
 import torch.utils.checkpoint
 import torch.utils.data
 
-from gradlint.confirm.run.protocol import Ran, Request, decode, encode, patience
+from gradlint.confirm.run.protocol import NOT_DECIDED, Ran, Request, decode, encode, patience
 from gradlint.confirm.worker.child import Prepared, be_the_child
 
 _LONGEST_ANSWER = 1 << 18
@@ -94,7 +94,7 @@ def _in_a_child(request: Request, prepared: Prepared) -> Ran:
 
 def _outcome(text: str | None, status: int, request: Request) -> Ran:
     if text is None:
-        return Ran("timeout", message=f"no end within {patience(request.seconds):g} s by the clock")
+        return Ran("timeout", message=f"{NOT_DECIDED} no end within {patience(request.seconds):g} s by the clock")
     ran = decode(text, request.token)
     if ran is not None:
         return ran

@@ -247,10 +247,7 @@ def iterate_tensor(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) 
     kind = "multi" if state.grad else "no_grad"
     # A tensor of several elements may have rows of one.
     kept = frozenset(tag for tag in record.tags if not isinstance(tag, Assumption)) - {OVERLAP, "several"}
-    rows = [
-        view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=kept)
-        for _ in range(number)
-    ]
+    rows = [view_of(state, ref, made, kind=kind, shape=rest, grad=record.grad, tags=kept) for _ in range(number)]
     return Sequence(tuple(rows), "list", number != count)
 
 
