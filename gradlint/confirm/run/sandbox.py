@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import IO
 
@@ -39,7 +40,7 @@ except ImportError as error:
 sys.path.insert(0, {root!r})
 from gradlint.confirm.worker.serve import serve
 sys.path.remove({root!r})
-serve(fork={fork!r})
+serve(fork={fork!r}, without={without!r})
 """
 
 
@@ -53,8 +54,10 @@ class Sandbox:
     A context manager. The worker starts with the first run, or with `start`.
     """
 
-    def __init__(self, fork: bool = hasattr(os, "fork")) -> None:
+    def __init__(self, fork: bool = hasattr(os, "fork"), *, without: Collection[str] = ()) -> None:
+        """`without` names walls to leave out, for the tests of the others."""
         self._fork = fork
+        self._without = frozenset(without)
         self._process: subprocess.Popen[bytes] | None = None
         self._home: tempfile.TemporaryDirectory[str] | None = None
         self._lines: queue.SimpleQueue[bytes] | None = None
@@ -85,7 +88,7 @@ class Sandbox:
         if self._home is None:
             self._home = tempfile.TemporaryDirectory(prefix="gradlint-", ignore_cleanup_errors=True)
         paths = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-        start = _START.format(site=paths, root=str(_ROOT), fork=self._fork)
+        start = _START.format(site=paths, root=str(_ROOT), fork=self._fork, without=sorted(self._without))
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", "-c", start],
             cwd=self._home.name,

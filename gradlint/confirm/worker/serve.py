@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 
 import torch
@@ -24,13 +24,16 @@ from gradlint.confirm.worker.child import Prepared, be_the_child
 _LONGEST_ANSWER = 1 << 18
 
 
-def serve(fork: bool) -> None:
-    """Answer requests until standard input ends; without fork, answer one and end."""
+def serve(fork: bool, without: Collection[str] = ()) -> None:
+    """Answer requests until standard input ends; without fork, answer one and end.
+
+    `without` names walls to leave out, for the tests of the others.
+    """
     answers = os.dup(sys.stdout.fileno())
     torch.set_num_threads(1)
     _warm_up()
     os.environ.clear()
-    prepared = Prepared.now()
+    prepared = Prepared.now(without)
     # What lives now lives in every child; the collector would touch, and so copy, all of its pages.
     gc.freeze()
     _say(answers, json.dumps({"torch": str(torch.__version__), "walls": prepared.walls.names}) + "\n")
@@ -57,6 +60,8 @@ def _warm_up() -> None:
     optimizer = torch.optim.SGD([weight], lr=0.1)
     torch.autograd.backward(weight.sum())
     optimizer.step()
+    # Forward mode compiles some operators when it is first used.
+    torch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))
 
 
 def _optimizers() -> list[Callable[..., torch.optim.Optimizer]]:

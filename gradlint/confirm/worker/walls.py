@@ -11,13 +11,13 @@ import os
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import process_time
 from types import CodeType
 from typing import NoReturn
 
 from gradlint.confirm.gate import allowlist as allowed
-from gradlint.confirm.worker import kernel
+from gradlint.confirm.worker import disarm, kernel
 from gradlint.confirm.worker.guard import Guard
 from gradlint.confirm.worker.syscalls import Filter
 
@@ -33,28 +33,42 @@ _FILES = 64
 class Walls:
     """What stands on this system; `names` say it to the user."""
 
-    def __init__(self, package: str) -> None:
-        """Put up the walls of the worker; `package` is the folder that torch was loaded from."""
+    def __init__(self, package: str, without: Collection[str] = ()) -> None:
+        """Put up the walls of the worker; `package` is the folder that torch was loaded from.
+
+        `without` names walls to leave out, for the tests of the others.
+        """
+        self._without = without
         self._nothing = os.open(os.devnull, os.O_RDWR)
         self._taken = _address_space()
         self._roots = _roots(package)
         self._filter: Filter | None = None
-        self.names: list[str] = ["audit"]
+        self._removal: disarm.Removal | None = None
+        self.names: list[str] = []
+        self._try("audit", self._prepare_removal)
         if hasattr(os, "fork"):
-            self.names.append("limits")
+            self._try("limits", lambda: None)
         if sys.platform == "linux":
-            self._try("parent", lambda: kernel.die_with_parent(signal.SIGKILL))
             self._try("network", kernel.leave_the_network)
             self._try("privileges", kernel.give_up_privileges)
             self._try("files", lambda: kernel.read_only_below(self._roots))
             self._try("syscalls", self._prepare_filter)
+            # To give up privileges takes it off again.
+            self._try("parent", lambda: kernel.die_with_parent(signal.SIGKILL))
 
     def _try(self, name: str, wall: Callable[[], None]) -> None:
         try:
+            if name in self._without:
+                return
             wall()
         except OSError:
             return  # Not on this system: the name does not stand among those that the user reads.
         self.names.append(name)
+
+    def _prepare_removal(self) -> None:
+        disarm.of_torch().apply()
+        self._removal = disarm.of_python()
+        self._forbidden = disarm.forbidden()
 
     def _prepare_filter(self) -> None:
         self._filter = Filter()
@@ -71,11 +85,15 @@ class Walls:
 
     def enclose(self, seconds: float, codes: frozenset[CodeType], deny: Callable[[str], NoReturn]) -> None:
         """Put up the walls of one child; from here on only `codes` run."""
-        guard = Guard(self._roots, codes, _IMPORTABLE, deny)
-        _limit(seconds, self._taken)
+        if self._removal is not None:
+            guard = Guard(self._roots, codes, _IMPORTABLE, self._forbidden, deny)
+        if "limits" in self.names:
+            _limit(seconds, self._taken)
         if self._filter is not None:
             self._filter.install()
-        sys.addaudithook(guard)
+        if self._removal is not None:
+            self._removal.apply()
+            sys.addaudithook(guard)
 
 
 def _roots(package: str) -> tuple[str, ...]:
