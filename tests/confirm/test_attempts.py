@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
+from gradlint.confirm.run.bubblewrap import Choice
 from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
 from tests.confirm import attempts
@@ -21,6 +22,7 @@ ANYWHERE = {**attempts.FILES, **attempts.PROCESSES, **attempts.SHARED}
 EVERY = {**ANYWHERE, **attempts.NETWORK}
 STANDING: dict[str, tuple[set[str], Mapping[str, str]]] = {
     "all": (ALL, EVERY),
+    "bubblewrap": ({"bubblewrap"}, EVERY),
     "audit": ({"audit"}, EVERY),
     "syscalls": ({"privileges", "syscalls"}, EVERY),
     # Of the network, Landlock knows TCP alone, and that from its fourth version on.
@@ -66,7 +68,11 @@ class Place(NamedTuple):
 def place(folder: Path, standing: set[str]) -> Iterator[Place]:
     """Return a sandbox with these walls alone."""
     pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
-    with socket.create_server(("127.0.0.1", 0)) as server, Sandbox(without=ALL - standing) as sandbox:
+    around: Choice = "auto" if "bubblewrap" in standing else "none"
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        Sandbox(around=around, without=ALL - standing) as sandbox,
+    ):
         server.setblocking(False)
         sandbox.start()
         if not set(sandbox.walls) >= standing - {"network"}:

@@ -79,9 +79,9 @@ class Prepared(NamedTuple):
         return cls(Walls(os.path.dirname(torch.__file__), without), Snapshot(), known_errors())
 
 
-def be_the_child(request: Request, prepared: Prepared, answer: int) -> NoReturn:
-    """Execute the request, write the answer to a descriptor, and end the process."""
-    where = prepared.walls.prepare(answer)
+def be_the_child(request: Request, prepared: Prepared, answer: int, *kept: int) -> NoReturn:
+    """Execute the request, write the answer to a descriptor, and end the process; others of `kept` stay open, too."""
+    where = prepared.walls.prepare(answer, *kept)
     tell = _teller(where, request.token)
     try:
         tell(_run(request, prepared, tell))

@@ -17,6 +17,7 @@ from types import CodeType
 from typing import NoReturn
 
 from gradlint.confirm.gate import allowlist as allowed
+from gradlint.confirm.run.protocol import patience
 from gradlint.confirm.worker import disarm, kernel
 from gradlint.confirm.worker.guard import Guard
 from gradlint.confirm.worker.syscalls import Filter
@@ -73,15 +74,24 @@ class Walls:
     def _prepare_filter(self) -> None:
         self._filter = Filter()
 
-    def prepare(self, answer: int) -> int:
-        """Leave a child no descriptor but the one for its answer, and say which that is now."""
+    def prepare(self, answer: int, *kept: int) -> int:
+        """Leave a child no descriptor but the one for its answer and those kept, and say which the first is now."""
         for standard in (0, 1, 2):
             os.dup2(self._nothing, standard)
         if not hasattr(os, "fork"):
             return answer
         os.dup2(answer, _ANSWER)
-        os.closerange(_ANSWER + 1, _MANY)
+        ends = sorted({_ANSWER, *kept})
+        for end, following in zip(ends, [*ends[1:], _MANY], strict=True):
+            os.closerange(end + 1, following)
         return _ANSWER
+
+    def end_with(self, parent: int) -> None:
+        """Have a child end when its parent ends, which may have happened already."""
+        if "parent" in self.names:
+            kernel.die_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
     def enclose(self, seconds: float, codes: frozenset[CodeType], deny: Callable[[str], NoReturn]) -> None:
         """Put up the walls of one child; from here on only `codes` run."""
@@ -112,6 +122,8 @@ def _limit(seconds: float, taken: int | None) -> None:
         return
     # The timer is exact and can be taken off; the limit counts whole seconds and cannot.
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Should nobody wait any more, it ends by itself.
+    signal.setitimer(signal.ITIMER_REAL, patience(seconds) + 1)
     time = math.ceil(seconds + process_time()) + 1
     wanted = {
         "RLIMIT_CPU": (time, time + 1),
