@@ -62,6 +62,16 @@ FILES = {
     ),
     "torch-from-file": "import torch\ntorch.from_file('MARK', shared=True, size=3)",
     "torch-op-from-file": "import torch\ntorch.ops.aten.from_file('MARK', True, 3)",
+    "torch-op-from-file-of-a-closure": (
+        "import torch\nfind = torch._C._jit_get_operation\n"
+        "cells = [cell.cell_contents for cell in getattr(find, '__closure__', ())]\n"
+        "senders = [one for one in cells if hasattr(one, '__self__')]\n"
+        "found = senders[0](('aten::from_file',))[0] if senders else find('aten::from_file')\nfound[0]('MARK', True, 3)"
+    ),
+    "torch-op-from-file-boxed": (
+        "import torch\nhandle = torch._C._dispatch_find_schema_or_throw('aten::from_file', '')\n"
+        "torch._C._dispatch_call_boxed(handle, 'MARK', True, 3)"
+    ),
     "torch-storage-from-file": "import torch\ntorch.UntypedStorage.from_file('MARK', True, 16)",
     "torch-jit-save": ("import torch\ntorch.jit.trace(torch.nn.Linear(2, 2), torch.ones(2)).save('MARK')"),
     "torch-script-saves": (

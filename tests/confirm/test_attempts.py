@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from gradlint.confirm.run.protocol import Ran
 from gradlint.confirm.run.sandbox import Sandbox
 from tests.confirm import attempts
 
+ROOT = Path(__file__).parents[2]
 ALL = {"audit", "limits", "network", "privileges", "files", "syscalls", "parent"}
 ANYWHERE = {**attempts.FILES, **attempts.PROCESSES, **attempts.SHARED}
 EVERY = {**ANYWHERE, **attempts.NETWORK}
@@ -150,6 +152,25 @@ def test_methods_of_storages_are_gone(audited: Place) -> None:
     script = f"import torch\nleft = [name for name in {names} if hasattr(torch._C.StorageBase, name)]\n"
     ran = audited.sandbox.run_past_the_gate(attempts.FREE + script, ("str(left)",), 5.0)
     assert [value.value for value in ran.values] == ["[]"]
+
+
+def test_the_dispatcher_refuses_to_map_files(tmp_path: Path) -> None:
+    """By whatever way it is called: here by the function that torch had before."""
+    pytest.importorskip("torch", reason="torch is not installed, and there is nothing to execute")
+    program = """
+import sys, torch
+from gradlint.confirm.worker import disarm
+before = torch.from_file
+disarm.of_torch().apply()
+try:
+    before(sys.argv[1], shared=True, size=3)
+except PermissionError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "mark")]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ended.stdout == "aten::from_file is refused\n"
+    assert not (tmp_path / "mark").exists()
 
 
 def test_memory_of_the_process_is_within_reach(audited: Place) -> None:

@@ -38,7 +38,13 @@ class Removal:
     """
 
     def __init__(self, functions: Mapping[str, object], types: Iterable[type] = ()) -> None:
-        """Find the places of the functions, which are given by the names that a refusal says."""
+        """Find the places of the functions, which are given by the names that a refusal says.
+
+        Raises:
+            RuntimeError: this Python lays out its types in a way that is not known.
+        """
+        if not _slot(Removal).value == _slot(object).value != _slot(int).value:
+            raise RuntimeError("types have no `tp_new` where it is looked for")
         self._refusals = {id(one): (one, _refusal(name)) for name, one in functions.items()}
         self._types = list(dict.fromkeys(sub for kind in types for sub in _with_subclasses(kind)))
         self._dicts: list[tuple[dict[Any, Any], Any, Refusal]] = []
@@ -61,7 +67,7 @@ class Removal:
         for user in self._defaults:
             user.__defaults__ = tuple(self._instead(value) or value for value in user.__defaults__ or ())
         for kind in self._types:
-            ctypes.c_void_p.from_address(id(kind) + _TYPE_NEW).value = None
+            _slot(kind).value = None
         for known in (self._refusals, self._dicts, self._attributes, self._sets, self._cells, self._defaults):
             known.clear()
 
@@ -120,6 +126,7 @@ def of_torch() -> Removal:
     functions["torch.from_file"] = torch.from_file
     _forget(torch._C.StorageBase, native.STORAGE_METHODS)
     _forget(vars(torch._C)["_VariableFunctionsClass"], {"from_file"})
+    _refuse_operator("from_file")
     for name in ("_jit_get_operation", "_get_operation_overload"):
         if hasattr(torch._C, name):
             setattr(torch._C, name, _without_operators(getattr(torch._C, name)))
@@ -134,6 +141,14 @@ def forbidden() -> frozenset[str]:
     return frozenset({*sys.builtin_module_names, *built} - native.COMPUTING)
 
 
+def _refuse_operator(name: str) -> None:
+    """Have the dispatcher itself refuse an operator of torch, whoever calls it."""
+    library = torch._C._dispatch_library("IMPL", "aten", "CPU")
+    library.impl(name, "CPU", _refusal(f"aten::{name}"))
+    # It lasts as long as this object does, which nobody shall find.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(library))
+
+
 def _without_operators(find: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that finds all operators but those with effects; nothing of Python's leads to the given one.
 
@@ -145,20 +160,21 @@ def _without_operators(find: Callable[..., Any]) -> Callable[..., Any]:
         while True:
             arguments = yield answer
             try:
+                if type(arguments[0]) is not str or arguments[0] in refused:
+                    audit(f"operator {arguments[0]}")
+                    raise PermissionError(f"{arguments[0]} is refused")
                 answer = find(*arguments), None
             except Exception as error:
                 answer = None, error
 
+    audit, refused = sys.audit, native.TORCH_OPERATORS
     finding = found()
     next(finding)
-    ask, audit, refused = finding.send, sys.audit, native.TORCH_OPERATORS
+    ask = finding.send
 
-    def finder(name: str, *rest: Any) -> Any:
+    def finder(*arguments: Any) -> Any:
         """Find one by name, or refuse it."""
-        if type(name) is not str or name in refused:
-            audit(f"operator {name}")
-            raise PermissionError(f"{name} is refused")
-        operator, error = ask((name, *rest))
+        operator, error = ask(arguments)
         if error is not None:
             raise error
         return operator
@@ -171,6 +187,11 @@ def _forget(owner: type, names: Iterable[str]) -> None:
     for name in names:
         _dictionary(owner).pop(name, None)
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+
+
+def _slot(kind: type) -> ctypes.c_void_p:
+    """Return the function that makes instances of a type; a class of Python's without one has that of `object`."""
+    return ctypes.c_void_p.from_address(id(kind) + _TYPE_NEW)
 
 
 def _dictionary(owner: type) -> dict[str, object]:

@@ -64,7 +64,7 @@ TORCH_MODULES = _words(
 TORCH_FUNCTIONS = re.compile(
     r"torch\._C\.(?:\w*(?:save|(?<!over)load|import|export|mobile|pickle|gds_|crash|signal|custom_class)\w*"
     r"|_jit_(?:script|pass|trace|to|run|interpret|set_logging|set_onnx|set_fusion|onnx)_\w*|_jit_onnx_log|parse_ir"
-    r"|_create_\w*|_logging_\w*|_(?:rpc|faulty_agent|c10d|dist_autograd)_init|_initExtension|_valgrind_\w*"
+    r"|_create_\w*|_dispatch_call_boxed|_logging_\w*|_(?:rpc|faulty_agent|c10d|dist_autograd)_init|_initExtension|_valgrind_\w*"
     r"|_autograd\._(?:en|dis)able_profiler\w*|_autograd\._prepare_profiler|_profiler\._\w*execution_trace\w*)"
 )
 """Functions of torch that read or write files, compile, or start what does, by their full names."""
