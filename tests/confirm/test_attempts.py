@@ -160,10 +160,10 @@ def test_the_dispatcher_refuses_to_map_files(tmp_path: Path) -> None:
     program = """
 import sys, torch
 from gradlint.confirm.worker import disarm
-before = torch.from_file
+before = (torch.from_file,)
 disarm.of_torch().apply()
 try:
-    before(sys.argv[1], shared=True, size=3)
+    before[0](sys.argv[1], shared=True, size=3)
 except PermissionError as error:
     print(error)
 """
