@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,6 +17,7 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
+from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
 from gradlint.report.concise import concise
@@ -31,7 +32,13 @@ from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import Selection
 from gradlint.source.environment.place import interpreter
 
+if TYPE_CHECKING:
+    from gradlint.confirm.run.bubblewrap import Choice
+    from gradlint.entrypoints.proving import Terms
+
 STDIN = "-"
+_SECONDS = click.FloatRange(min=0)
+_SECONDS_HELP = "Confirm for so long, the most severe findings first."
 _CONFIG = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -56,6 +63,9 @@ class Options:
     confirm: bool
     show_repro: bool
     only_confirmed: bool
+    confirm_seconds: float
+    sandbox: Choice
+    trust: bool
     config: Path | None
     isolated: bool
     python: str | None
@@ -86,6 +96,8 @@ class Options:
 @click.option("--confirm", is_flag=True, help="Let torch execute what each finding says, in a sandbox.")
 @click.option("--show-repro", is_flag=True, help="Confirm, and print the program that shows each fault.")
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
+@click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
+@sandbox_options
 @click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
 @click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
 @click.option("--config", type=_CONFIG, help="Use this pyproject.toml or gradlint.toml.")
@@ -121,11 +133,12 @@ def check(context: click.Context, /, **options: Any) -> None:
 def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
     configs = _configs(options)
+    terms = _terms(options)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
-    outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped)
+    outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
-    outcome = _ask_torch(outcome, options, options.output_format or configs.of(Path.cwd()).output_format)
+    outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
     limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
     problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
     for problem in problems:
@@ -143,16 +156,26 @@ def run(options: Options) -> int:
     return 1 if found and not options.exit_zero else 0
 
 
-def _ask_torch(outcome: Outcome, options: Options, output_format: str) -> Outcome:
+def _terms(options: Options) -> Terms | None:
+    """On what terms torch is asked; None if it is not."""
+    if not (options.confirm or options.show_repro or options.only_confirmed):
+        return None
+
+    from gradlint.entrypoints import proving
+
+    return proving.Terms(options.sandbox, trust=options.trust, seconds=options.confirm_seconds)
+
+
+def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_format: str) -> Outcome:
     """The findings with the verdicts of torch, where they are asked for."""
-    if not _asks_torch(options):
+    if terms is None:
         return outcome
 
     from gradlint.entrypoints import proving
 
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     try:
-        outcome = proving.confirmed(outcome, bar, repros=options.show_repro or output_format == "json")
+        outcome = proving.confirmed(outcome, bar, terms, repros=options.show_repro or output_format == "json")
     finally:
         bar.clear()
     return proving.only_confirmed(outcome) if options.only_confirmed else outcome
@@ -167,9 +190,9 @@ def _piped(options: Options) -> bytes | None:
     return sys.stdin.buffer.read()
 
 
-def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None) -> Outcome:
+def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:
     bar = ProgressBar(sys.stderr, silent=options.quiet)
-    with _proof(options) as heals:
+    with _proof(terms) as heals:
 
         def wanted(finding: Finding, config: Config, text: str) -> bool:
             return (options.diff or config.fix) and config.fixes(finding) and heals(finding, text)
@@ -185,20 +208,23 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
 
 
 @contextmanager
-def _proof(options: Options) -> Iterator[Callable[[Finding, str], bool]]:
+def _proof(terms: Terms | None) -> Iterator[Callable[[Finding, str], bool]]:
     """What a fix has to pass: with --confirm, torch must show the fault before it and not after it."""
-    if not _asks_torch(options):
+    if terms is None:
         yield lambda finding, text: True
         return
 
     from gradlint.entrypoints import proving
 
-    with proving.prover(shrink=False) as torch:
-        yield lambda finding, text: proving.healed(torch, finding, text)
+    with terms.prover(shrink=False) as torch:
 
+        def heals(finding: Finding, text: str) -> bool:
+            if terms.is_over:
+                return False
+            with terms.counted():
+                return proving.healed(torch, finding, text)
 
-def _asks_torch(options: Options) -> bool:
-    return options.confirm or options.show_repro or options.only_confirmed
+        yield heals
 
 
 def _piped_config(options: Options, configs: Configs) -> Config:

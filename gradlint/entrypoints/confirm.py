@@ -8,26 +8,30 @@ from pathlib import Path
 import click
 
 from gradlint.check import check_paths
+from gradlint.confirm.run.bubblewrap import Choice
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.problem import Problem, no_such_file
-from gradlint.entrypoints.proving import asked, prover
+from gradlint.entrypoints.proving import Terms, asked
+from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.report.concise import on_one_line
 
 
 @click.command()
 @click.argument("place", metavar="FILE:LINE[:CODE]")
+@sandbox_options
 @click.pass_context
-def confirm(context: click.Context, place: str) -> None:
+def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) -> None:
     """Let torch execute what is found at one line, in a sandbox, and print the program that shows it.
 
     Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
     """
     path, row, code = _parse(place)
+    terms = Terms(sandbox, trust=trust)
     outcome = check_paths([path])
     found = [one for one in outcome.findings if _is_at(one, row, code)]
     if not found:
         raise Problem(f"{place}: nothing is found there")
-    with prover(shrink=True) as torch:
+    with terms.prover(shrink=True) as torch:
         verdicts = [asked(torch, finding, outcome.texts[finding.filename]) for finding in found]
     for finding in verdicts:
         click.echo(_shown(finding))

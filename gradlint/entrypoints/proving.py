@@ -2,48 +2,141 @@
 
 from __future__ import annotations
 
+import math
 import os
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import NoReturn
 
 from gradlint.confirm.prepare.link import lowered
 from gradlint.confirm.prove import Prover
+from gradlint.confirm.run.bubblewrap import Choice, UnavailableError, command
 from gradlint.confirm.run.sandbox import Sandbox
+from gradlint.confirm.worker.syscalls import has_filter
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints.problem import Problem
 from gradlint.fixes.edits import apply, moved
-from gradlint.outcome import Checked, Crash, Outcome
+from gradlint.outcome import Crash, Outcome
 from gradlint.rules.registry import all_rules
 
 Progress = Callable[[int, int], None]
 
 
+_NO_WALL = (
+    "findings are not confirmed here: this system has neither seccomp nor a bubblewrap that works, so nothing outside "
+    "of Python would hold a program back; with --trust they are, for code that you would run yourself"
+)
+_ENDINGS = ("SIGTERM", "SIGHUP")
+_RANK = {"error": 0, "warning": 1, "info": 2}
+
+
+class Terms:
+    """On what terms the findings of one run are put before torch: in which sandbox, and for how long.
+
+    The time is counted by the clock, and only between findings: what has been begun gets the verdict that it would have
+    got on an idle machine.
+    """
+
+    def __init__(self, around: Choice, *, trust: bool, seconds: float = math.inf) -> None:
+        """With `trust` also where nothing outside of Python would hold a program back.
+
+        Raises:
+            Problem: the sandbox is not on this system.
+        """
+        self._around, self.seconds, self._left = around, seconds, seconds
+        try:
+            wrapped = command(around, os.path.abspath(os.sep))
+        except UnavailableError as error:
+            raise Problem(f"--sandbox {around}: {error}") from error
+        if not (trust or wrapped or has_filter()):
+            raise Problem(_NO_WALL)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self._left <= 0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Take the time that this lasts off what is left."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self._left -= time.monotonic() - begun
+
+    def prover(self, *, shrink: bool) -> AbstractContextManager[Prover]:
+        """Return a prover in the sandbox of these terms."""
+        return prover(shrink=shrink, around=self._around)
+
+
 @contextmanager
-def prover(*, shrink: bool) -> Iterator[Prover]:
-    """A prover that knows what confirms each rule, and its sandbox as long as it is used."""
-    with Sandbox() as sandbox:
-        yield Prover(sandbox, {rule.code: rule.error for rule in all_rules() if rule.error is not None}, shrink=shrink)
+def prover(*, shrink: bool, around: Choice = "none") -> Iterator[Prover]:
+    """Yield a prover that knows what confirms each rule; its sandbox ends with it, also at a signal."""
+    patterns = {rule.code: rule.error for rule in all_rules() if rule.error is not None}
+    with _signals_as_exits(), Sandbox(around=around) as sandbox:
+        yield Prover(sandbox, patterns, shrink=shrink)
 
 
-def confirmed(outcome: Outcome, progress: Progress, *, repros: bool) -> Outcome:
-    """The outcome with a verdict on each finding; a refuted one becomes info. `repros`: they will be read."""
-    total, done = len(outcome.findings), 0
-    files: list[Checked] = []
+@contextmanager
+def _signals_as_exits() -> Iterator[None]:
+    """Turn the signals that ask for an end into exceptions, so that what was started ends first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def confirmed(outcome: Outcome, progress: Progress, terms: Terms, *, repros: bool) -> Outcome:
+    """The outcome with a verdict on each finding that was reached, the most severe first; a refuted one becomes info.
+
+    `repros`: they will be read.
+    """
+    places = [(file, index) for file in range(len(outcome.files)) for index in range(len(outcome.files[file].findings))]
+    places.sort(key=lambda place: _RANK[outcome.files[place[0]].findings[place[1]].severity])
     paths = [os.path.abspath(file.filename) for file in outcome.files]
-    with prover(shrink=repros) as torch:
-        for file in outcome.files:
-            findings, crash = [], file.crash
-            for finding in file.findings:
+    findings = [list(file.findings) for file in outcome.files]
+    crashes = [file.crash for file in outcome.files]
+    done = 0
+    with terms.prover(shrink=repros) as torch:
+        for file, index in places:
+            if terms.is_over:
+                break
+            finding, text = findings[file][index], outcome.files[file].text
+            with terms.counted():
                 try:
-                    findings.append(asked(torch, finding, file.text, paths))
+                    findings[file][index] = asked(torch, finding, text, paths)
                 except Exception as error:  # The finding stands; that torch could not be asked is reported apart.
-                    crash = Crash.of(file.filename, error)
-                    findings.append(replace(finding, confirmation=Confirmation("unconfirmed", crash.summary)))
-                done += 1
-                progress(done, total)
-            files.append(replace(file, findings=tuple(findings), crash=crash))
-    return Outcome(tuple(files), outcome.warnings)
+                    crash = crashes[file] = Crash.of(finding.filename, error)
+                    verdict = Confirmation("unconfirmed", crash.summary)
+                    findings[file][index] = replace(finding, confirmation=verdict)
+            done += 1
+            progress(done, len(places))
+    files = [
+        replace(file, findings=tuple(own), crash=crash)
+        for file, own, crash in zip(outcome.files, findings, crashes, strict=True)
+    ]
+    return Outcome(tuple(files), (*outcome.warnings, *_not_reached(len(places) - done, len(places), terms.seconds)))
+
+
+def _not_reached(number: int, total: int, seconds: float) -> Iterator[str]:
+    if number:
+        yield f"{number} of {total} findings were not reached within the {seconds:g} seconds of --confirm-seconds"
 
 
 def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ()) -> Finding:

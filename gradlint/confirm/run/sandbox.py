@@ -10,13 +10,15 @@ import secrets
 import site
 import subprocess
 import sys
-import tempfile
 import threading
 import time
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gradlint.confirm.gate.admit import admit
+from gradlint.confirm.run.bubblewrap import Choice, command
+from gradlint.confirm.run.home import Home
 from gradlint.confirm.run.protocol import SEEDS, Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -26,12 +28,13 @@ _STEP_SECONDS = 0.2
 _STEP_COSTS = 0.05
 """A run is one step, and one more for each time that it computes so long; what a usual run takes is the cost of one."""
 
+_DID_NOT_START = "the process that imports torch did not start"
 _GRACE_SECONDS = 10.0
 """What the worker may take beyond the time that it waits for a repro before it is given up itself."""
 
 # The directory of the checked program must not be where modules come from: it may hold a `torch.py`. In isolated
 # mode Python looks into its own directories only; ours joins them only to load the worker, which must not be that of
-# another gradlint, and comes first after torch.
+# another gradlint: it comes first, and what some start-up file of Python has imported by that name is dropped.
 _START = """
 import sys
 sys.path.extend(path for path in {site!r} if path not in sys.path)
@@ -40,10 +43,12 @@ try:
 except ImportError as error:
     print('{{"missing": "torch cannot be imported"}}', flush=True)
     raise SystemExit(0)
+for name in [name for name in sys.modules if name.split('.')[0] == 'gradlint']:
+    del sys.modules[name]
 sys.path.insert(0, {root!r})
 from gradlint.confirm.worker.serve import serve
 sys.path.remove({root!r})
-serve(fork={fork!r})
+serve(fork={fork!r}, without={without!r})
 """
 
 
@@ -57,10 +62,15 @@ class Sandbox:
     A context manager. The worker starts with the first run, or with `start`.
     """
 
-    def __init__(self, fork: bool = hasattr(os, "fork")) -> None:
+    def __init__(
+        self, fork: bool = hasattr(os, "fork"), *, around: Choice = "none", without: Collection[str] = ()
+    ) -> None:
+        """`around` is what stands around the worker; `without` names walls to leave out, for tests of the others."""
         self._fork = fork
+        self._around = around
+        self._without = frozenset(without)
         self._process: subprocess.Popen[bytes] | None = None
-        self._home: tempfile.TemporaryDirectory[str] | None = None
+        self._home: Home | None = None
         self._lines: queue.SimpleQueue[bytes] | None = None
         self._steps = 0
         self.walls: tuple[str, ...] = ()
@@ -74,9 +84,9 @@ class Sandbox:
 
     @property
     def home(self) -> str:
-        """The working directory of the worker: empty, and it stays so."""
+        """The working directory of the worker, to which no repro adds anything."""
         assert self._home is not None, "a sandbox that has not been started has none"
-        return self._home.name
+        return self._home.path
 
     def clock(self) -> float:
         """Return what all runs have cost, in seconds of a usual machine: each the same, unless it computes long.
@@ -86,17 +96,36 @@ class Sandbox:
         return self._steps * _STEP_COSTS
 
     def start(self) -> None:
-        """Start the worker and wait until it has torch; raises `TorchMissingError` if there is none."""
+        """Start the worker and wait until it has torch.
+
+        Raises:
+            TorchMissingError: there is none, or it does not start.
+            UnavailableError: what shall stand around the worker cannot.
+        """
         if self._process is not None:
             return
         if self._home is None:
-            self._home = tempfile.TemporaryDirectory(prefix="gradlint-", ignore_cleanup_errors=True)
+            self._home = Home()
+        around = command(self._around, self._home.path)
+        hello = self._greeted(around)
+        if "missing" in hello and around and self._around == "auto":
+            # Its folders may be elsewhere than Python says.
+            self._kill()
+            around, hello = [], self._greeted([])
+        if "missing" in hello:
+            self.close()
+            raise TorchMissingError(hello["missing"])
+        self.walls, self.torch = (*(["bubblewrap"] if around else []), *hello["walls"]), hello["torch"]
+
+    def _greeted(self, around: Sequence[str]) -> dict[str, Any]:
+        """Start the worker in what stands around it, and return what it says of itself."""
+        assert self._home is not None, "the worker runs in its directory"
         paths = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
-        start = _START.format(site=paths, root=str(_ROOT), fork=self._fork)
+        start = _START.format(site=paths, root=str(_ROOT), fork=self._fork, without=sorted(self._without))
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-c", start],
-            cwd=self._home.name,
-            env=_environment(self._home.name),
+            [*around, sys.executable, "-I", "-B", "-c", start],
+            cwd=self._home.path,
+            env=_environment(self._home.path),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -106,11 +135,8 @@ class Sandbox:
         self._lines = queue.SimpleQueue()
         threading.Thread(target=_read, args=(self._process.stdout, self._lines), daemon=True).start()
         line = self._answer(_START_SECONDS)
-        hello = json.loads(line) if line else {"missing": "the process that imports torch did not start"}
-        if "missing" in hello:
-            self.close()
-            raise TorchMissingError(hello["missing"])
-        self.walls, self.torch = tuple(hello["walls"]), hello["torch"]
+        hello: dict[str, Any] = json.loads(line) if line else {"missing": _DID_NOT_START}
+        return hello
 
     def run(
         self,
@@ -159,7 +185,7 @@ class Sandbox:
         """End the worker and remove its directory."""
         self._kill()
         if self._home is not None:
-            self._home.cleanup()
+            self._home.remove()
             self._home = None
 
     def _kill(self) -> None:
@@ -209,4 +235,6 @@ def _environment(home: str) -> dict[str, str]:
     """As good as empty: nothing of the user's own; Windows cannot start a process without its root."""
     kept = {name: os.environ[name] for name in ("SYSTEMROOT", "LD_LIBRARY_PATH") if name in os.environ}
     # One thread: repros are tiny, and a fork must not happen while a pool has threads.
-    return {**kept, "HOME": home, "TMPDIR": home, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    threads = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    # Torch imports what other packages register as devices.
+    return {**kept, **threads, "HOME": home, "TMPDIR": home, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}

@@ -10,7 +10,7 @@ import random
 import sys
 import types
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import torch
@@ -86,16 +86,16 @@ class Prepared(NamedTuple):
     reader: Reader
 
     @classmethod
-    def now(cls) -> Prepared:
-        """After torch is loaded: the walls stand from here on."""
+    def now(cls, without: Collection[str]) -> Prepared:
+        """After torch is loaded: the walls stand from here on, but for those to leave out."""
         # They read tables of gradlint, which lie outside of what may be read after.
         watch, reader = Watch(), Reader()
-        return cls(Walls(os.path.dirname(torch.__file__)), Snapshot(), known_errors(), watch, reader)
+        return cls(Walls(os.path.dirname(torch.__file__), without), Snapshot(), known_errors(), watch, reader)
 
 
-def be_the_child(request: Request, prepared: Prepared, answer: int) -> NoReturn:
-    """Execute the request, write the answer to a descriptor, and end the process."""
-    where = prepared.walls.prepare(answer)
+def be_the_child(request: Request, prepared: Prepared, answer: int, *kept: int) -> NoReturn:
+    """Execute the request, write the answer to a descriptor, and end the process; others of `kept` stay open, too."""
+    where = prepared.walls.prepare(answer, *kept)
     tell = _teller(where, request.token)
     try:
         tell(_run(request, prepared, tell))

@@ -38,10 +38,20 @@ class Guard:
     It calls methods of builtin types only: the modules that it would use otherwise are the repro's to alter.
     """
 
-    def __init__(self, roots: tuple[str, ...], own: frozenset[CodeType], allowed: frozenset[str], deny: Deny) -> None:
-        """`roots` are the folders that may be read, `own` the code to run, `allowed` the modules it may import."""
+    def __init__(
+        self,
+        roots: tuple[str, ...],
+        own: frozenset[CodeType],
+        allowed: frozenset[str],
+        forbidden: frozenset[str],
+        deny: Deny,
+    ) -> None:
+        """`roots` are the folders that may be read, `own` the code to run, `allowed` the modules it may import.
+
+        `forbidden` are modules that nobody may load.
+        """
         self._roots = tuple(root.rstrip(os.sep) + os.sep for root in roots)
-        self._own, self._allowed, self._deny = own, allowed, deny
+        self._own, self._allowed, self._forbidden, self._deny = own, allowed, forbidden, deny
         self._up = os.sep + ".."
         library = os.path.dirname(os.path.realpath(os.__file__)) + os.sep
         self._library = (library, sysconfig.get_paths()["stdlib"] + os.sep)
@@ -73,6 +83,8 @@ class Guard:
     def _may(self, event: str, arguments: tuple[Any, ...]) -> bool:
         if event == "exec" and arguments[0] in self._own:
             return True
+        if event == "import" and not self._is_loadable(*arguments[:2]):
+            return False
         # Frame 0 is this one, 1 is `__call__`, 2 is the one that caused the event.
         asker: FrameType | None = self._frame(2)
         for_a_program = False
@@ -84,6 +96,12 @@ class Guard:
         if event == "import":
             return type(arguments[0]) is str and arguments[0].split(".")[0] in self._allowed
         return for_a_program
+
+    def _is_loadable(self, name: object, file: object) -> bool:
+        """Return whether a module may be loaded at all; `file` is what native code is loaded from."""
+        if type(name) is not str or name.rpartition(".")[2] in self._forbidden:
+            return False
+        return file is None or (type(file) is str and self._below(file, self._roots) and self._up not in file)
 
     def _is_library(self, name: str) -> bool:
         if str.startswith(name, "<frozen "):

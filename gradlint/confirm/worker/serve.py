@@ -9,9 +9,10 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType
 
 import torch
@@ -24,13 +25,16 @@ from gradlint.confirm.worker.child import Prepared, be_the_child
 _LONGEST_ANSWER = 1 << 18
 
 
-def serve(fork: bool) -> None:
-    """Answer requests until standard input ends; without fork, answer one and end."""
+def serve(fork: bool, without: Collection[str] = ()) -> None:
+    """Answer requests until standard input ends; without fork, answer one and end.
+
+    `without` names walls to leave out, for the tests of the others.
+    """
     answers = os.dup(sys.stdout.fileno())
     torch.set_num_threads(1)
     _warm_up()
     os.environ.clear()
-    prepared = Prepared.now()
+    prepared = Prepared.now(without)
     # What lives now lives in every child; the collector would touch, and so copy, all of its pages.
     gc.freeze()
     _say(answers, json.dumps({"torch": str(torch.__version__), "walls": prepared.walls.names}) + "\n")
@@ -42,7 +46,7 @@ def serve(fork: bool) -> None:
             _say(answers, f"{request.token} {encode(denied)}\n")
             continue
         if not fork:
-            be_the_child(request, prepared, answers)
+            be_the_child(request, prepared, answers, _end_with_input())
         _say(answers, f"{request.token} {encode(_in_a_child(request, prepared))}\n")
 
 
@@ -57,6 +61,8 @@ def _warm_up() -> None:
     optimizer = torch.optim.SGD([weight], lr=0.1)
     torch.autograd.backward(weight.sum())
     optimizer.step()
+    # Forward mode compiles some operators when it is first used.
+    torch.func.jvp(torch.sin, (torch.ones(2),), (torch.ones(2),))
 
 
 def _optimizers() -> list[Callable[..., torch.optim.Optimizer]]:
@@ -72,8 +78,10 @@ def _say(descriptor: int, text: str) -> None:
 
 def _in_a_child(request: Request, prepared: Prepared) -> Ran:
     reader, writer = os.pipe()
+    parent = os.getpid()
     child = os.fork()
     if child == 0:
+        prepared.walls.end_with(parent)
         os.close(reader)
         # A group of its own, so that all of it can be ended.
         os.setpgid(0, 0)
@@ -90,6 +98,18 @@ def _in_a_child(request: Request, prepared: Prepared) -> Ran:
     # What neither ended nor computed has used up the time of whoever waits.
     taken = time.monotonic() - begun if text is None else usage.ru_utime + usage.ru_stime
     return _outcome(text, status, request)._replace(seconds=taken)
+
+
+def _end_with_input() -> int:
+    """End this process when its standard input ends, for then nobody waits; return the descriptor that this needs."""
+    descriptor, read, leave = os.dup(sys.stdin.fileno()), os.read, os._exit
+
+    def wait() -> None:
+        read(descriptor, 1)
+        leave(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+    return descriptor
 
 
 def _outcome(text: str | None, status: int, request: Request) -> Ran:
@@ -109,10 +129,12 @@ def _outcome(text: str | None, status: int, request: Request) -> Ran:
 
 
 def _read_in_time(descriptor: int, seconds: float) -> str | None:
-    """Return all that the child writes, or None if it has not ended in time."""
+    """Return all that the child writes, or None if it has not ended in time, or if nobody waits for it any more."""
     end, parts = time.monotonic() + seconds, bytearray()
     while len(parts) < _LONGEST_ANSWER:
-        if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+        # There is one request at a time, so that something on standard input can only be its end.
+        ready = select.select([descriptor, sys.stdin], [], [], max(0.0, end - time.monotonic()))[0]
+        if descriptor not in ready:
             return None
         part = os.read(descriptor, 1 << 16)
         if not part:

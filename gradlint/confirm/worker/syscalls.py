@@ -7,6 +7,7 @@ the fork and can never be taken off again.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import struct
@@ -57,6 +58,9 @@ class Filter:
         if platform.machine() not in _MACHINES or not hasattr(ctypes.CDLL(None), "prctl"):
             raise OSError("no filter of system calls is known for this machine")
         self._prctl = ctypes.CDLL(None, use_errno=True).prctl
+        # seccomp(2): who knows filters misses the one that is not given.
+        if self._prctl(_PR_SET_SECCOMP, _FILTER, None, 0, 0) != -1 or ctypes.get_errno() != errno.EFAULT:
+            raise OSError("the kernel knows no filters of system calls")
 
     def install(self) -> None:
         """Filter this process from here on; it must have no new privileges."""
@@ -65,6 +69,15 @@ class Filter:
         program = _Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
         if self._prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "the kernel takes no filter")
+
+
+def has_filter() -> bool:
+    """Return whether this system has such a filter."""
+    try:
+        Filter()
+    except OSError:
+        return False
+    return True
 
 
 def _instructions(machine: str, process: int) -> list[_Instruction]:

@@ -11,13 +11,14 @@ import os
 import signal
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from time import process_time
 from types import CodeType
 from typing import NoReturn
 
 from gradlint.confirm.gate import allowlist as allowed
-from gradlint.confirm.worker import kernel
+from gradlint.confirm.run.protocol import patience
+from gradlint.confirm.worker import disarm, kernel
 from gradlint.confirm.worker.guard import Guard
 from gradlint.confirm.worker.syscalls import Filter
 
@@ -33,49 +34,76 @@ _FILES = 64
 class Walls:
     """What stands on this system; `names` say it to the user."""
 
-    def __init__(self, package: str) -> None:
-        """Put up the walls of the worker; `package` is the folder that torch was loaded from."""
+    def __init__(self, package: str, without: Collection[str] = ()) -> None:
+        """Put up the walls of the worker; `package` is the folder that torch was loaded from.
+
+        `without` names walls to leave out, for the tests of the others.
+        """
+        self._without = without
         self._nothing = os.open(os.devnull, os.O_RDWR)
         self._taken = _address_space()
         self._roots = _roots(package)
         self._filter: Filter | None = None
-        self.names: list[str] = ["audit"]
+        self._removal: disarm.Removal | None = None
+        self.names: list[str] = []
+        self._try("audit", self._prepare_removal)
         if hasattr(os, "fork"):
-            self.names.append("limits")
+            self._try("limits", lambda: None)
         if sys.platform == "linux":
-            self._try("parent", lambda: kernel.die_with_parent(signal.SIGKILL))
             self._try("network", kernel.leave_the_network)
             self._try("privileges", kernel.give_up_privileges)
             self._try("files", lambda: kernel.read_only_below(self._roots))
             self._try("syscalls", self._prepare_filter)
+            # To give up privileges takes it off again.
+            self._try("parent", lambda: kernel.die_with_parent(signal.SIGKILL))
 
     def _try(self, name: str, wall: Callable[[], None]) -> None:
         try:
+            if name in self._without:
+                return
             wall()
         except OSError:
             return  # Not on this system: the name does not stand among those that the user reads.
         self.names.append(name)
 
+    def _prepare_removal(self) -> None:
+        disarm.of_torch().apply()
+        self._removal = disarm.of_python()
+        self._forbidden = disarm.forbidden()
+
     def _prepare_filter(self) -> None:
         self._filter = Filter()
 
-    def prepare(self, answer: int) -> int:
-        """Leave a child no descriptor but the one for its answer, and say which that is now."""
+    def prepare(self, answer: int, *kept: int) -> int:
+        """Leave a child no descriptor but the one for its answer and those kept, and say which the first is now."""
         for standard in (0, 1, 2):
             os.dup2(self._nothing, standard)
         if not hasattr(os, "fork"):
             return answer
         os.dup2(answer, _ANSWER)
-        os.closerange(_ANSWER + 1, _MANY)
+        ends = sorted({_ANSWER, *kept})
+        for end, following in zip(ends, [*ends[1:], _MANY], strict=True):
+            os.closerange(end + 1, following)
         return _ANSWER
+
+    def end_with(self, parent: int) -> None:
+        """Have a child end when its parent ends, which may have happened already."""
+        if "parent" in self.names:
+            kernel.die_with_parent(signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
     def enclose(self, seconds: float, codes: frozenset[CodeType], deny: Callable[[str], NoReturn]) -> None:
         """Put up the walls of one child; from here on only `codes` run."""
-        guard = Guard(self._roots, codes, _IMPORTABLE, deny)
-        _limit(seconds, self._taken)
+        if self._removal is not None:
+            guard = Guard(self._roots, codes, _IMPORTABLE, self._forbidden, deny)
+        if "limits" in self.names:
+            _limit(seconds, self._taken)
         if self._filter is not None:
             self._filter.install()
-        sys.addaudithook(guard)
+        if self._removal is not None:
+            self._removal.apply()
+            sys.addaudithook(guard)
 
 
 def _roots(package: str) -> tuple[str, ...]:
@@ -94,6 +122,8 @@ def _limit(seconds: float, taken: int | None) -> None:
         return
     # The timer is exact and can be taken off; the limit counts whole seconds and cannot.
     signal.setitimer(signal.ITIMER_PROF, seconds)
+    # Should nobody wait any more, it ends by itself.
+    signal.setitimer(signal.ITIMER_REAL, patience(seconds) + 1)
     time = math.ceil(seconds + process_time()) + 1
     wanted = {
         "RLIMIT_CPU": (time, time + 1),

@@ -1,0 +1,28 @@
+"""The options of commands that put findings before torch; what they are for is loaded only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_OPTIONS = (
+    click.option(
+        "--sandbox",
+        type=click.Choice(["auto", "bwrap", "none"]),
+        default="auto",
+        show_default=True,
+        help="What stands around our own walls: bubblewrap where it works, bubblewrap, or nothing.",
+    ),
+    click.option(
+        "--trust", is_flag=True, help="Confirm also where nothing outside of Python would hold a program back."
+    ),
+)
+
+
+def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
