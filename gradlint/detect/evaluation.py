@@ -10,12 +10,14 @@ import libcst as cst
 from gradlint.detect.detector import Detector
 from gradlint.detect.modes import has_two_modes, is_own, parts_switched
 from gradlint.domain import announcement
+from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.training_loop import EvalModeMissing
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Function, Instance, Ref
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of, running_method_of
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
@@ -23,6 +25,10 @@ from gradlint.source.lower.syntax import called_name, parts
 
 class SentToTraining(PathFact):
     """The key of the number at which a module was sent to training mode."""
+
+
+class InTraining(PathFact):
+    """The key of whether the program has sent a module to training mode, and nothing unknown got it since."""
 
 
 @dataclass
@@ -76,18 +82,32 @@ class EvaluationModeDetector(Detector[Evaluations]):
             return
         sent = state.facts.get(SentToTraining(it.module.id))
         wanted = isinstance(sent, int) and sent > state.trained
-        if not wanted and is_module(state, it.module) and _trains(state, it.module) and not _switches(state, record):
-            leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
-            if leaves:
-                loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
-                fault = EvalModeMissing(it.node, None if loop is None else self.facts.heads[loop])
-                self.facts.runs.append(Run(fault, leaves, loop, loaded, recorded, fresh_number()))
+        if wanted or not is_module(state, it.module) or _switches(state, record):
+            return
+        known = _trains(state, it.module)
+        leaves = frozenset(one.id for _, one in parameters_of(state, it.module)[0])
+        if leaves and (known or _is_sent_to_training(state, it.module)):
+            loaded, recorded = leaves <= self.facts.loaded, state.grad is not False
+            name = called_name(it.node) or "the network"
+            assumed = () if known else (*self.machine.assumed, Assumption("use", name, _HAS_MODES, it.node))
+            fault = EvalModeMissing(it.node, None if loop is None else self.facts.heads[loop], assumptions=assumed)
+            self.facts.runs.append(Run(fault, leaves, loop, loaded, recorded, fresh_number()))
 
     def on_mode_switched(self, state: State, it: announcement.ModeSwitched) -> None:
         """Note that the program wants a module in training mode from here on."""
         if it.training is not False:
             for part, _ in modules_of(state, it.module):
                 state.decide(SentToTraining(part.id), fresh_number())
+                state.decide(InTraining(part.id), it.training or None)
+
+    def on_escaped(self, state: State, it: announcement.Escaped) -> None:
+        """Forget that a network is in training mode which something unknown gets: it may switch the mode."""
+        marks = [key for key in state.facts if isinstance(key, InTraining)]
+        given = contents(state, it.values if marks else (), all_attributes, calls=True)
+        addresses = {one.id for one in given if isinstance(one, Ref)}
+        for key in marks:
+            if key.address in addresses:
+                state.decide(key, None)
 
     def on_state_dict_loaded(self, state: State, it: announcement.StateDictLoaded) -> None:
         """Note parameters whose values come from elsewhere, such as a file; a loop that loads tries out weights."""
@@ -173,6 +193,17 @@ def _switches(state: State, record: Instance) -> bool:
     forward = find_in_class(state, record.cls, "forward")
     start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
     return any(is_own(one, "eval") for one in reachable(start, parts))
+
+
+_HAS_MODES = "a network that behaves in another way in training: the program sends it there"
+
+
+def _is_sent_to_training(state: State, module: Ref) -> bool:
+    """Return whether the program itself has sent a network to training whose layers are not known, as all of them."""
+    parts = parts_switched(state, module)
+    unseen = [part for part in parts if part.module.foreign or part.module.torn is not None]
+    sent = state.facts.get(InTraining(module.id)) is True
+    return sent and bool(unseen) and all(part.module.training is True for part in parts)
 
 
 def _trains(state: State, module: Ref) -> bool:

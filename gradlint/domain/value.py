@@ -236,11 +236,15 @@ class View(NamedTuple):
 
 
 class Write(NamedTuple):
-    """An in-place write that a version counter saw: where, by what, and whether it is certain."""
+    """An in-place write that a version counter saw: where, by what, and whether it is certain.
+
+    `built` is the constructor of the module that wrote, if one did.
+    """
 
     syntax: cst.CSTNode
     op: str
     certain: bool = True
+    built: cst.CSTNode | None = None
 
 
 Tags: TypeAlias = frozenset[str | Assumption]

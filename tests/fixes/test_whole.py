@@ -42,6 +42,14 @@ CASES = {
         "one = torch.FloatTensor(1)\nmone = one * -1\nout = net(x).mean(0)\nout.backward(mone)\n",
         "one = torch.ones(1)\nmone = one * -1\nout = net(x).mean(0)\nout.backward(mone)\n",
     ),
+    "of several modules that write in place the one is changed that spoils what another saved": (
+        "drop = nn.Dropout(inplace=True)\n"
+        "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Dropout(inplace=True), nn.Linear(3, 1), drop)\n"
+        "net(x).sum().backward()\n",
+        "drop = nn.Dropout(inplace=True)\n"
+        "net = nn.Sequential(nn.Linear(3, 3), nn.ReLU(), nn.Dropout(), nn.Linear(3, 1), drop)\n"
+        "net(x).sum().backward()\n",
+    ),
     "what an optimizer has stays a leaf": (
         "w = torch.ones(2, requires_grad=True)\nsteps = torch.optim.SGD([w], lr=0.1)\nw *= 2 / w.sum()\n",
         "w = torch.ones(2, requires_grad=True)\nsteps = torch.optim.SGD([w], lr=0.1)\n"

@@ -141,8 +141,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
         for saved in () if allowed else node.saved:
             culprit = first_write(state, saved)
             if culprit is not None:
-                built = machine.builder(culprit.syntax, culprit.op)
-                leaf = saved.node is not None and saved.node.leaf is not None
+                leaf, built = saved.node is not None and saved.node.leaf is not None, culprit.built
                 machine.emit(
                     StaleSaved(culprit.syntax, culprit.op, node.syntax, node.op, saved.label, syntax, built, leaf)
                 )

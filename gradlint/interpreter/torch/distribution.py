@@ -70,7 +70,9 @@ def call_distribution(
     if name == "sample":
         cut = [Edge(edge.node, False, "sample") for edge in edges]
         op = f"{kind}.sample" if kind in _NO_RSAMPLE else "sample"
-        return new_tensor(state, Node(op, node, cut, cut="sample"), shape=_result_shape(state, record, name, args))
+        dtype = "int64" if kind == "Categorical" else None
+        shape = _result_shape(state, record, name, args)
+        return new_tensor(state, Node(op, node, cut, cut="sample"), dtype=dtype, shape=shape)
     parameters = _parameters(state, record)
     smooth = kind in _SMOOTH.get(name, ())
     if parameters is not None and smooth:

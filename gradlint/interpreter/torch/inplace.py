@@ -102,7 +102,7 @@ def write(
     if refused is not None:
         _refuse(machine, change, refused[0], record, refused[1])
         return False
-    bump(machine, state, ref, Write(syntax, op, certain))
+    bump(machine, state, ref, Write(syntax, op, certain, machine.writer))
     leaf = _leaf_written(state, ref, record)
     if leaf is not None:
         machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))

@@ -264,9 +264,14 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
         return unknown_call(machine, state, (ref, *args.values()), node)
-    if record.config.get("inplace") is True:
-        machine.note_builder(node, base.removeprefix("torch."), record.syntax)
-    return _call_torch_module(machine, state, record, entry, args, node)
+    if record.config.get("inplace") is not True:
+        return _call_torch_module(machine, state, record, entry, args, node)
+    machine.note_builder(node, base.removeprefix("torch."), record.syntax)
+    former, machine.writer = machine.writer, record.syntax
+    try:
+        return _call_torch_module(machine, state, record, entry, args, node)
+    finally:
+        machine.writer = former
 
 
 def _call_torch_module(

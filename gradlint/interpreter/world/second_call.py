@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import libcst as cst
@@ -20,9 +21,11 @@ from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, Function, Instance, Ref, Unknown, Value
+from gradlint.domain.walk import reachable
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
+from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.loop import Iterations
 from gradlint.interpreter.reachable import Place, all_attributes, contents, held_by
 from gradlint.interpreter.torch.backward_call import autograd_backward
@@ -149,19 +152,70 @@ def _backward_of_forward(
     machine.assume(Assumption("use", owner, "trained: what its `forward` returns is backpropagated", method.code.node))
     set_training(start, trial.made, True)
     args = with_defaults(machine, method, Args((trial.made,)))
-    backwards = machine.backwards
+    before, backwards = start.fork(), machine.backwards
     ends = run_body(machine, start, method, args, method.code.node)
     if machine.backwards > backwards:
         return [], []  # It trains itself.
-    seen = len(machine.events)
+    refused: list[Event] = []
+    by_options: list[Event] = []
+    raised = True
     for end, value in ends:
         held = [one for one in contents(end, (value,)) if known_tensor(machine, end, one) is not None]
         roots = tuple(one for one in held if isinstance(one, Ref) and tensor_at(end, one).grad is True)
         if not roots:
             return [], []
+        seen = len(machine.events)
         autograd_backward(machine, end, Args((roots, tuple(Unknown() for _ in roots))), method.code.node)
-    raised = all(None in end.freed.values() for end, _ in ends)
-    return [event for event in machine.events[seen:] if raised and isinstance(event, Refusal)], []
+        found = [event for event in machine.events[seen:] if isinstance(event, Refusal)]
+        refused += found
+        if None not in end.freed.values():
+            raised = False
+        elif _is_chosen(before, end, trial.made):
+            by_options += found
+    if raised or not by_options:
+        return refused if raised else [], []
+    option = Assumption("option", owner, "", method.code.node)
+    return [replace(event, assumptions=(*machine.assumed, option)) for event in by_options], []
+
+
+def _is_chosen(start: State, end: State, made: Ref) -> bool:
+    """Return whether a path is taken by the options of an object alone: by what its constructor kept and did not use.
+
+    An option that the constructor itself looks at may have made the object another one.
+    """
+    record = start.at(made, Instance)
+    init = find_in_class(start, record.cls, "__init__")
+    kept = _only_kept(init.code.node) if isinstance(init, Function) else frozenset()
+    options = {value for name, value in record.attrs.items() if isinstance(value, Unknown) and name in kept}
+    new = end.facts.keys() - start.facts.keys()
+    tests = {_tested(key) for key in new if isinstance(key, Unknown)}
+    forks = sum(type(key) is int for key in new)
+    return options.issuperset(tests) and 0 < forks <= len(tests)
+
+
+def _only_kept(init: cst.CSTNode) -> frozenset[str]:
+    """Return the attributes that a constructor sets to one of its parameters, of which it makes no other use."""
+    found = list(reachable([init], parts))
+    named = Counter(one.value for one in found if isinstance(one, cst.Name))
+    kept: set[str] = set()
+    for one in found:
+        target = one.targets[0].target if isinstance(one, cst.Assign) else None
+        if isinstance(one, cst.Assign) and isinstance(target, cst.Attribute) and isinstance(one.value, cst.Name):
+            given, name = one.value.value, target.attr.value
+            if named[given] == 2 + (given == name):  # The parameter, its use, and perhaps the name of the attribute.
+                kept.add(name)
+    return frozenset(kept)
+
+
+def _tested(test: Unknown) -> Unknown:
+    """Return what a test asks about: the other side of a comparison with a constant, what `not` is before."""
+    while test.key is not None:
+        other = test.key[1] if len(test.key) > 1 else None
+        following = test.negated or other
+        if not isinstance(following, Unknown):
+            break
+        test = following
+    return test
 
 
 def _call_all(machine: Machine, states: list[State], made: Ref, methods: tuple[Function, ...]) -> list[State]:
