@@ -166,11 +166,12 @@ class Watch:
     # Calling.
 
     def _may_call(self, value: Any) -> bool:
-        if id(value) in self._callables:
+        # The number of what the walls have taken out of these tables may be that of another object by now.
+        if self._callables.get(id(value)) is value:
             return True
         if isinstance(value, type):
             return _is_own(value)
-        return id(value) not in self._others or (type(value) is FunctionType and _is_own_function(value))
+        return self._others.get(id(value)) is not value or (type(value) is FunctionType and _is_own_function(value))
 
 
 def _prefixes(path: str) -> Iterator[str]:
