@@ -79,6 +79,9 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
         machine.exits.append(Exit("raise", state))
         return []
     func = machine.read(state, instr.func)
+    if _is_of_none(func, instr.node):
+        machine.exits.append(Exit("raise", state))
+        return []
     args = _arguments(machine, state, instr)
     if type(func) is Ref:
         enter_module(machine, state, func, instr.node)
@@ -137,6 +140,14 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
         else:
             positional.append(value)
     return Args(tuple(positional), keywords, is_open, tuple(hidden))
+
+
+def _is_of_none(func: Value, node: cst.CSTNode) -> bool:
+    """Return whether a method is called that None does not have, of a variable: an attribute may be set elsewhere."""
+    if not isinstance(func, Bound) or func.receiver is not None or not isinstance(func.function, str):
+        return False
+    named = node.func.value if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) else None
+    return isinstance(named, cst.Name) and not hasattr(None, func.function)
 
 
 def as_function(machine: Machine, state: State, func: Value, args: Args) -> tuple[Function, Args] | None:
@@ -293,6 +304,10 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         return _method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
+    if isinstance(receiver, Bound) and name in ("setter", "deleter"):
+        if name == "setter" and args.positional:
+            machine.setters[receiver.function] = args.positional[0]
+        return receiver  # The property, which the decorated function takes the name of.
     if receiver is None and name == "backward":
         return _never_a_loss(machine, state, node)
     return unknown_call(machine, state, (receiver, *args.values()), node)

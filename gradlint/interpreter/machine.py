@@ -150,6 +150,8 @@ class Machine(ABC):
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()
+        self.setters: dict[Value, Value] = {}
+        """By the getter of a property, the function that sets it."""
         self.writer: cst.CSTNode | None = None
         """The constructor of the module that is called now and writes in place."""
         self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}

@@ -61,6 +61,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return _of_super(state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
+    if isinstance(obj, Bound) and obj.receiver == External("builtins.property") and name in ("setter", "deleter"):
+        return Bound(obj, name)
     if isinstance(obj, (values.Function, Bound, values.Partial)):
         return machine.symbol("attr", obj, name) if name != "__name__" else Unknown("str")
     if obj is None and name in _OF_CTX:
@@ -248,6 +250,9 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         if isinstance(record.cls, Ref):
             setter = find_in_class(state, record.cls, name)
             if isinstance(setter, Bound) and setter.receiver == External("builtins.property"):
+                function = machine.setters.get(setter.function)
+                if function is not None:
+                    machine.call(state, function, Args((obj, value)), node)
                 return
         set_module_attribute(machine, state, obj, record, name, value, node)
     elif isinstance(record, values.Class):
