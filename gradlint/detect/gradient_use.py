@@ -7,6 +7,7 @@ not matter how gradients are cleared.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import islice
 from typing import NamedTuple
 
 import libcst as cst
@@ -45,7 +46,7 @@ class Order(NamedTuple):
     `filled`: the backward that filled them, if no step has used them since. `mixed`: a backward that added to gradients
     used before. `wiped`: the zero_grad that threw unused gradients away, and the backward that had filled them. `idle`:
     a step that found none. `stepped`: whether there was any step. `made`: when the optimizer was made, if nothing but
-    steps has happened since; a later backward has a greater number.
+    steps has happened since, and the gradients that there were; a later backward has a greater number.
     """
 
     filled: cst.CSTNode | None = None
@@ -54,7 +55,7 @@ class Order(NamedTuple):
     wiped: tuple[cst.CSTNode, cst.CSTNode] | None = None
     idle: cst.CSTNode | None = None
     stepped: Tri = False
-    made: int | None = None
+    made: tuple[int, tuple[object, ...]] | None = None
 
 
 class OrderOf(PathFact):
@@ -100,6 +101,12 @@ def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:
     if isinstance(state.heap.get(optimizer), Tensor):
         return (Ref(optimizer),)
     return members_of(state, Ref(optimizer))
+
+
+def gradients_of(state: State, params: Collection[Ref]) -> tuple[object, ...]:
+    """Return the gradients of some parameters as they are, whatever is known of them."""
+    records = (state.heap.get(param.id) for param in islice(params, WATCHED))
+    return tuple(record.accumulated if isinstance(record, Tensor) else None for record in records)
 
 
 def used_now(state: State, params: Collection[Ref], node: cst.CSTNode) -> Used | None:

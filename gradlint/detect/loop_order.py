@@ -128,7 +128,15 @@ class LoopOrderDetector(Detector[Steps]):
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
-            use.enter(state, it.optimizer.id, Order(made=fresh_number()))
+            use.enter(state, it.optimizer.id, Order(made=(fresh_number(), ())))
+
+    def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
+        """Note the gradients that the parameters of a new optimizer have."""
+        order = order_of(state, it.optimizer.id)
+        if order is not None and order.made is not None:
+            held = (*use.params_of(state, it.optimizer.id), *it.parameters)
+            made = order.made[0], use.gradients_of(state, held)
+            use.enter(state, it.optimizer.id, order._replace(made=made))
 
     def on_optimizer_supposed(self, state: State, it: announcement.OptimizerSupposed) -> None:
         """Watch it, though nothing is known of what has happened to the gradients of its parameters.
@@ -345,10 +353,13 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _is_new(self, state: State, order: Order | None, params: Sequence[Ref]) -> bool:
         """Return whether nothing has been backpropagated since an optimizer was made, though a network was called."""
-        if order is None or order.made is None or order.made < state.trained:
+        if order is None or order.made is None or order.made[0] < state.trained:
             return False
+        if order.made[1] != use.gradients_of(state, params):
+            return False  # They were set by hand.
         before = state.trained and not all(use.is_empty(state, param) for param in params)
-        return not before and self.facts.entered >= self._iteration()
+        computed = self.facts.entered >= self._iteration() and (self.machine.iterations or self.machine.stack)
+        return not before and bool(computed)
 
     def _cleared_since_backward(self, state: State, optimizer: int) -> bool:
         cleared = state.facts.get(ClearedAt(optimizer))
