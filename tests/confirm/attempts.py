@@ -1,6 +1,7 @@
 """Programs that leave a mark outside of their process, each by one way; nothing but the mark is done.
 
-`MARK` stands for a path that does not exist, `NAME` for a name of shared memory, `PORT` for one where somebody listens.
+`MARK` stands for a path that does not exist, `SOURCE` for a file, `NAME` for a name of shared memory, `PORT` for one
+where somebody listens.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FILES = {
     "mknod-of-a-fifo": "import os, stat\nos.mknod('MARK', stat.S_IFIFO | 0o600)",
     "symlink": "import os\nos.symlink('/', 'MARK')",
     "link": "import os, torch\nos.link(torch.__file__, 'MARK')",
-    "rename": "import os\nos.rename(os.getcwd(), 'MARK')",
+    "rename": "import os\nos.rename('SOURCE', 'MARK')",
     "pathlib-touch": "import pathlib\npathlib.Path('MARK').touch()",
     "tempfile": "import tempfile, os\ntempfile.mkdtemp(prefix=os.path.basename('MARK'), dir=os.path.dirname('MARK'))",
     "shutil": "import shutil, torch\nshutil.copyfile(torch.__file__, 'MARK')",
@@ -96,15 +97,14 @@ PROCESSES = {
     "fork-exec": (
         "import _posixsubprocess as p, os\nr, w = os.pipe()\n"
         "p.fork_exec([b'/bin/mkdir', b'MARK'], [b'/bin/mkdir'], True, (w,), None, None, -1, -1, -1, -1, -1, -1, r, w, "
-        "False, False, -1, None, None, None, -1, None, False)"
+        "False, False, -1, None, None, None, -1, None, False)\nos.wait()"
     ),
-    "posix-spawn": "import os\nos.posix_spawn('/bin/mkdir', ['mkdir', 'MARK'], {})",
-    "exec": "import os\nos.execv('/bin/mkdir', ['mkdir', 'MARK'])",
-    "fork": "import os\nif os.fork() == 0:\n    os.execv('/bin/mkdir', ['mkdir', 'MARK'])",
+    "posix-spawn": "import os\nos.posix_spawn('/bin/mkdir', ['mkdir', 'MARK'], {})\nos.wait()",
+    "fork": "import os\nif os.fork() == 0:\n    os.execv('/bin/mkdir', ['mkdir', 'MARK'])\nos.wait()",
     "pty": "import pty\npty.spawn(['/bin/mkdir', 'MARK'])",
     "multiprocessing": (
         "import multiprocessing, os\ndef f():\n    os.mkdir('MARK')\n"
-        "multiprocessing.get_context('fork').Process(target=f).start()"
+        "made = multiprocessing.get_context('fork').Process(target=f)\nmade.start()\nmade.join()"
     ),
     "ctypes-system": "import ctypes\nctypes.CDLL(None).system(b'/bin/mkdir MARK')",
 }

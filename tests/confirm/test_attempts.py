@@ -53,7 +53,13 @@ class Place(NamedTuple):
 
     def attempt(self, name: str, program: str) -> Ran:
         """Run one with the names of this place."""
-        text = program.replace("MARK", str(self.folder / name)).replace("NAME", f"{self.folder.name}-{name}")
+        source = self.folder.with_suffix(".source")
+        source.touch()
+        text = (
+            program.replace("MARK", str(self.folder / name))
+            .replace("SOURCE", str(source))
+            .replace("NAME", f"{self.folder.name}-{name}")
+        )
         text = text.replace("PORT", str(self.server.getsockname()[1]))
         return self.sandbox.run_past_the_gate(attempts.FREE + text, (), 5.0)
 
