@@ -24,7 +24,7 @@ from gradlint.domain.walk import inputs, is_reachable, reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.interpreter.torch.tensor import NOT_SHOWN, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import NOT_SHOWN, SUMMARY, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, parts
 
@@ -412,7 +412,13 @@ class LoopOrderDetector(Detector[Steps]):
                 self._wipe(state, optimizer, it.node)
 
     def on_gradient_dropped(self, state: State, it: announcement.GradientDropped) -> None:
-        """Count the last of an optimizer's parameters as clearing them all, where the others are clear."""
+        """Count the last of an optimizer's parameters as clearing them all, where the others are clear.
+
+        One that stands for several may be some of them, where their names are asked for.
+        """
+        several = state.at(it.parameter, Tensor).tags & {SUMMARY, NOT_SHOWN}
+        if several and self.machine.iterations and state.undecided_since(self.machine.iterations[-1]):
+            return
         for optimizer, held in self._holding(state):
             if held[-1] == it.parameter and all(use.is_empty(state, one) for one in held):
                 self._wipe(state, optimizer, it.node)

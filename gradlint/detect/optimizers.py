@@ -23,7 +23,7 @@ from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
 from gradlint.interpreter.torch.parameters import is_module, members_of, modules_of, parameters_of
-from gradlint.interpreter.torch.tensor import is_absent, tensor_at
+from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, tensor_at
 from gradlint.source.lower.syntax import called_name
 
 
@@ -273,11 +273,16 @@ class MembershipDetector(Detector[Membership]):
         return any(parameter.id in own for parameters in others for parameter in parameters)
 
     def _judge_late(self, state: State, it: announcement.Stepped, own: frozenset[int], made: cst.CSTNode) -> None:
-        """Suspect the parameters that a module got after it was given to the optimizer."""
+        """Suspect the parameters that a module got after it was given to the optimizer.
+
+        A part of a network that is not shown is looked at after that, and was there before.
+        """
         for module in self.facts.sources.get(it.optimizer.id, ()):
             for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
                 self.facts.judged.add(leaf)
-                self.add((leaf,), faults.ParameterTooLate(made, tensor_at(state, Ref(leaf)).node.syntax, it.node))
+                record = tensor_at(state, Ref(leaf))
+                if SUMMARY not in record.tags:
+                    self.add((leaf,), faults.ParameterTooLate(made, record.node.syntax, it.node))
 
     def _fed_of(self, state: State, module: Ref) -> set[int]:
         """Return the parameters of a module that have a gradient, or of the one that has been put in its place."""

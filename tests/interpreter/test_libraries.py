@@ -298,6 +298,26 @@ for x in loader:
     optimizer.step()
     fabric.log("loss", loss)
 """,
+    "a part of a network that is looked at after the optimizer": """
+from torchvision import models
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = models.resnet18()
+
+    def forward(self, x):
+        return self.backbone.fc(self.backbone.layer4(x))
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x in torch.randn(4, 8, 3):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    optimizer.step()
+""",
     "fabric: it launches a function": """
 import lightning as L
 
