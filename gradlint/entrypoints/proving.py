@@ -16,7 +16,7 @@ from gradlint.confirm.prepare.link import lowered
 from gradlint.confirm.prove import Prover
 from gradlint.confirm.run.bubblewrap import Choice, UnavailableError, command
 from gradlint.confirm.run.sandbox import Sandbox
-from gradlint.confirm.worker.syscalls import has_filter
+from gradlint.confirm.run.syscalls import has_filter
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.problem import Problem

@@ -22,7 +22,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are l
 
 # A worker, and a repro that says that it runs and then neither computes nor ends.
 WAITING = """
-import sys, tempfile
+import signal, sys, tempfile
+# A test that runs in the background has these ignored, and so would its commands.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 sys.path.insert(0, {root!r})
 tempfile.tempdir = {folder!r}
 from gradlint.entrypoints.proving import prover

@@ -20,7 +20,8 @@ pytestmark = pytest.mark.skipif(
 
 FILTER = """
 import os, signal, socket, sys, threading
-from gradlint.confirm.worker import kernel, syscalls
+from gradlint.confirm.run import syscalls
+from gradlint.confirm.worker import kernel
 kernel.give_up_privileges()
 syscalls.Filter().install()
 """

@@ -18,9 +18,9 @@ from typing import NoReturn
 
 from gradlint.confirm.gate import allowlist as allowed
 from gradlint.confirm.run.protocol import patience
+from gradlint.confirm.run.syscalls import Filter
 from gradlint.confirm.worker import disarm, kernel
 from gradlint.confirm.worker.guard import Guard
-from gradlint.confirm.worker.syscalls import Filter
 
 _ANSWER, _MANY = 3, 1 << 12
 _IMPORTABLE = frozenset(name.split(".")[0] for name in allowed.MODULES)
