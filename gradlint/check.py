@@ -109,7 +109,7 @@ def check_paths(
             checked.append(checking.check_file(found))
             report(done, len(files))
         context = checking.check_importers(files, discovery)
-        return Outcome(checking.gather(files, checked, context), (*checking.end(), *links))
+        return Outcome(checking.gather(files, checked, context), (*checking.end(), *links, *discovery.broken))
 
     with no_collection():
         return with_deep_stack(run)

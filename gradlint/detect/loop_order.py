@@ -86,10 +86,10 @@ class Steps:
     clips gradients at the latest, `vain`: the first in which it finds none. `loops`: the run of a loop that an
     iteration belongs to. `clearing`: where gradients were cleared last, by optimizer. `wasted`: a backward whose
     gradients are cleared unused, and where, by optimizer. `empty`: the first iteration in which a step of an optimizer
-    found no gradients after a zero_grad, by both. `stepped`: the optimizers that step anywhere, or may, and `steps`
-    where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork where a remainder is
-    tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in which a network was
-    called, and a backward run; -1 is outside of all loops, and -2 means never.
+    found no gradients after a zero_grad, or since it was made, by both. `stepped`: the optimizers that step anywhere,
+    or may, and `steps` where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork
+    where a remainder is tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in
+    which a network was called, and a backward run; -1 is outside of all loops, and -2 means never.
     """
 
     stepping: list[int] = field(default_factory=list)

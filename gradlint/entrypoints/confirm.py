@@ -10,7 +10,7 @@ import click
 from gradlint.check import check_paths
 from gradlint.confirm.run.bubblewrap import Choice
 from gradlint.domain.finding import Finding
-from gradlint.entrypoints.problem import Problem, no_such_file
+from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.proving import Terms, asked
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.report.concise import on_one_line
@@ -27,7 +27,8 @@ def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) ->
     """
     path, row, code = _parse(place)
     terms = Terms(sandbox, trust=trust)
-    outcome = check_paths([path])
+    with config_errors_as_problems():
+        outcome = check_paths([path])
     found = [one for one in outcome.findings if _is_at(one, row, code)]
     if not found:
         raise Problem(f"{place}: nothing is found there")

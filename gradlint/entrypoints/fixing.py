@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import os
-import signal
 import tempfile
 import tokenize
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from types import FrameType
 
+from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.printable import printable
 from gradlint.source.read import decode
@@ -25,7 +23,7 @@ def write_files(outcome: Outcome) -> dict[str, str]:
     """
     problems: dict[str, str] = {}
     written: dict[Path, Mended] = {}
-    with _terminated_in_order():
+    with signals_as_exits():  # So that nothing is left beside the files that are written.
         for filename, mended in outcome.mended.items():
             target = Path(filename).resolve()
             former = written.get(target)
@@ -37,20 +35,6 @@ def write_files(outcome: Outcome) -> dict[str, str]:
             except _NotWrittenError as error:
                 problems[filename] = f"not fixed: {error}"
     return problems
-
-
-@contextmanager
-def _terminated_in_order() -> Iterator[None]:
-    """Let SIGTERM end the program as an exception does, so that nothing is left beside the files that are written."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    former = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 def broken(outcome: Outcome) -> list[str]:

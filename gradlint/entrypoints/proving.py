@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import NoReturn
 
 from gradlint.confirm.prepare.link import lowered
 from gradlint.confirm.prove import Prover
@@ -20,6 +17,7 @@ from gradlint.confirm.run.syscalls import has_filter
 from gradlint.domain.confirmation import Confirmation
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.problem import Problem
+from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.fixes.edits import apply, moved
 from gradlint.outcome import Crash, Outcome
 from gradlint.rules.registry import all_rules
@@ -31,7 +29,6 @@ _NO_WALL = (
     "findings are not confirmed here: this system has neither seccomp nor a bubblewrap that works, so nothing outside "
     "of Python would hold a program back; with --trust they are, for code that you would run yourself"
 )
-_ENDINGS = ("SIGTERM", "SIGHUP")
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -79,27 +76,8 @@ class Terms:
 def prover(*, shrink: bool, around: Choice = "none") -> Iterator[Prover]:
     """Yield a prover that knows what confirms each rule; its sandbox ends with it, also at a signal."""
     patterns = {rule.code: rule.error for rule in all_rules() if rule.error is not None}
-    with _signals_as_exits(), Sandbox(around=around) as sandbox:
+    with signals_as_exits(), Sandbox(around=around) as sandbox:
         yield Prover(sandbox, patterns, shrink=shrink)
-
-
-@contextmanager
-def _signals_as_exits() -> Iterator[None]:
-    """Turn the signals that ask for an end into exceptions, so that what was started ends first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, _: object) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    numbers = [getattr(signal, name) for name in _ENDINGS if hasattr(signal, name)]
-    before = {number: signal.signal(number, leave) for number in numbers if signal.getsignal(number) is signal.SIG_DFL}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def confirmed(outcome: Outcome, progress: Progress, terms: Terms, *, repros: bool) -> Outcome:

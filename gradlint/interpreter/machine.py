@@ -154,7 +154,6 @@ class Machine(ABC):
         """By the getter of a property, the function that sets it."""
         self.writer: cst.CSTNode | None = None
         """The constructor of the module that is called now and writes in place."""
-        self._builders: dict[tuple[cst.CSTNode, str], cst.CSTNode | None] = {}
         self.sizes: dict[Unknown, Sym] = {}
         self._symbols: dict[tuple[object, ...], Unknown] = {}
         self.observer: Observer | None = None
@@ -197,15 +196,6 @@ class Machine(ABC):
             hear(state, announcement)
         if self.observer is not None:
             self.observer.announced(announcement, self._handlers[type(announcement)])
-
-    def note_builder(self, node: cst.CSTNode, op: str, built: cst.CSTNode | None) -> None:
-        """Note that a module made by a constructor is called at a node."""
-        if self._builders.setdefault((node, op), built) is not built:
-            self._builders[node, op] = None
-
-    def builder(self, node: cst.CSTNode, op: str) -> cst.CSTNode | None:
-        """Return the constructor of the one module of a class that is called at a node; None for several."""
-        return self._builders.get((node, op))
 
     @property
     def inference_mode(self) -> cst.CSTNode | None:

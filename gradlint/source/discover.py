@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from gradlint.domain.frozen import Frozen
-from gradlint.settings.config import Config
+from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.nearest import Configs
 from gradlint.source.patterns import Patterns
 from gradlint.source.read import OUTSIDE, Unusable, leads_out, unreadable
@@ -86,6 +86,8 @@ class Discovery:
     force_exclude: bool = False
     links: list[str] = field(default_factory=list)
     """The links that are not followed, as they lead out of the directory that was asked for."""
+    broken: list[str] = field(default_factory=list)
+    """What is wrong with configurations of folders that nobody asked for, the files of which are left out."""
     _gitignores: Gitignores = field(default_factory=Gitignores)
 
     def files(self, names: Iterable[str]) -> list[Found]:
@@ -98,15 +100,15 @@ class Discovery:
 
     def around(self, folders: Iterable[str], most: int) -> list[Found]:
         """Return the files below some folders; none where there are more than `most`."""
-        files = (file for folder in folders for file in self._below(folder) if file.problem is None)
+        files = (file for folder in folders for file in self._below(folder, asked=False) if file.problem is None)
         found = {file.path: file for file in islice(files, most + 1)}
         return list(found.values()) if len(found) <= most else []
 
-    def _below(self, name: str) -> Iterator[Found]:
+    def _below(self, name: str, *, asked: bool = True) -> Iterator[Found]:
         path = Path(os.path.abspath(name))
         if path.is_dir():
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
-                yield from self._walk(path, name, path)
+                yield from self._walk(path, name, path, asked)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
             config = self.configs.of(path.parent)
             problem = unreadable(_OF_A_NOTEBOOK) if path.suffix == NOTEBOOK else None
@@ -115,9 +117,15 @@ class Discovery:
                 problem = unreadable(OUTSIDE)
             yield Found(name, path, config, explicit=True, problem=problem)
 
-    def _walk(self, directory: Path, name: str, root: Path) -> Iterator[Found]:
+    def _walk(self, directory: Path, name: str, root: Path, asked: bool) -> Iterator[Found]:
         """Yield the Python files in and below one directory; an entry that is kept out is not even looked into."""
-        config = self.configs.of(directory)
+        try:
+            config = self.configs.of(directory)
+        except ConfigError as error:
+            if asked:
+                raise
+            self.broken.append(str(error))
+            return
         try:
             with os.scandir(directory) as entries:
                 ordered = sorted(entries, key=lambda entry: entry.name)
@@ -131,7 +139,7 @@ class Discovery:
             if self._excluded(path, config, is_directory=is_directory):
                 continue
             if is_directory:
-                yield from self._walk(path, known_as, root)
+                yield from self._walk(path, known_as, root, asked)
             elif entry.name.endswith(SUFFIX) and not path.is_dir():
                 if entry.is_symlink() and not config.follow_links and leads_out(path, root):
                     self.links.append(known_as)

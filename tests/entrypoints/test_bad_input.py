@@ -301,3 +301,12 @@ def test_errors_about_configurations_are_one_line(run: Run, tree: Tree) -> None:
     ran = run("check")
     assert ran.code == 2
     assert len(ran.err) == 1 and ran.err[0].isprintable()
+
+
+def test_a_configuration_that_nobody_asked_for_stops_nothing(run: Run, tree: Tree) -> None:
+    """Files there may import what is checked; that they are not read is said."""
+    tree({"a.py": ONE, "other/pyproject.toml": "[tool.gradlint]\nselect = 3\n", "other/b.py": "import a\n"})
+    ran = run("check", "a.py", "-q")
+    assert ran.code == 1 and any(line.startswith("a.py:2:") for line in ran.out)
+    assert len(ran.err) == 1 and ran.err[0].startswith("gradlint: warning: ") and "other" in ran.err[0]
+    assert run("check", "other").code == 2

@@ -196,3 +196,12 @@ def test_without_a_wall_of_the_system_trust_is_needed(file: Path, monkeypatch: p
     assert "(confirmed)" in run("check", "--isolated", "--confirm", "--trust", str(file)).output
     monkeypatch.setattr("gradlint.entrypoints.proving.command", lambda around, home: ["bwrap"])
     assert "(confirmed)" in run("check", "--isolated", "--confirm", str(file)).output
+
+
+def test_a_mistake_in_a_configuration_is_one_of_the_user(file: Path) -> None:
+    """Told in one line, with its file."""
+    configuration = file.parent / "gradlint.toml"
+    configuration.write_text("select = 3\n", encoding="utf-8")
+    result = run("confirm", f"{file}:4")
+    assert result.exit_code == 2
+    assert len(result.output.splitlines()) == 1 and str(configuration) in result.output

@@ -114,8 +114,7 @@ def _refuse(machine: Machine, change: _Change, kind: type[refusal.RefusedWrite],
     viewed = record.syntax if record.view is not None else None
     tracked = any(edge.flows is True for edge in change.sources)
     optimized = base.node.leaf in machine.optimized and _reach_only(change.sources, base.node)
-    built = machine.builder(change.syntax, change.op)
-    event = kind(change.syntax, change.op, base.syntax, viewed, base.parameter, tracked, built, optimized)
+    event = kind(change.syntax, change.op, base.syntax, viewed, base.parameter, tracked, machine.writer, optimized)
     if isinstance(event, refusal.InferenceWrite):
         event = replace(event, mode=machine.inference_mode)
     machine.emit(event)

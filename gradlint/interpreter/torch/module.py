@@ -266,7 +266,6 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return unknown_call(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is not True:
         return _call_torch_module(machine, state, record, entry, args, node)
-    machine.note_builder(node, base.removeprefix("torch."), record.syntax)
     former, machine.writer = machine.writer, record.syntax
     try:
         return _call_torch_module(machine, state, record, entry, args, node)
