@@ -16,6 +16,8 @@ one level of nesting, so 30,000 characters, beyond which CPython is asked first,
 RECURSION = 20_000
 """libcst visits a tree in several frames for each level; CPython compiles nothing deeper than 3,000 or so."""
 
+_THREAD = "gradlint"
+
 _Result = TypeVar("_Result")
 
 
@@ -33,8 +35,8 @@ def with_deep_stack(work: Callable[[], _Result]) -> _Result:
     recursion, stack = sys.getrecursionlimit(), threading.stack_size(STACK)
     sys.setrecursionlimit(max(recursion, RECURSION))
     try:
-        # A daemon, so that an interrupt of the waiting caller ends the program.
-        thread = threading.Thread(target=run, name="gradlint", daemon=True)
+        # A daemon, so that the program can end while it works, after an interrupt of the waiting caller.
+        thread = threading.Thread(target=run, name=_THREAD, daemon=True)
         thread.start()
         thread.join()
     finally:
@@ -43,6 +45,14 @@ def with_deep_stack(work: Callable[[], _Result]) -> _Result:
     if failures:
         raise failures[0]
     return results[0]
+
+
+def is_working() -> bool:
+    """Return whether a thread of `with_deep_stack` still works, whose caller was interrupted.
+
+    A program that is ended in the usual way waits for libcst's parser in that thread, and then aborts.
+    """
+    return any(thread.name == _THREAD for thread in threading.enumerate())
 
 
 @contextmanager

@@ -46,6 +46,7 @@ MAY_IMPORT = {
         "fixes",
         "confirm",
         "explain",
+        "running",
         "source",
         "",
     },

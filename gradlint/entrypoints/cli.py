@@ -5,18 +5,20 @@ Each command stands in a file of its own and is loaded when it is asked for, so 
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 
 from gradlint import __version__
 from gradlint.report.printable import printable
+from gradlint.running import is_working
 
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
@@ -26,6 +28,8 @@ COMMANDS = {
     "rule": "Explain a rule, or all of them.",
 }
 INTERRUPTED = 130
+_UNWRITABLE = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name))
+"""Errors of a stream; those of a file name it."""
 
 
 class LazyGroup(click.Group):
@@ -57,9 +61,22 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Exit code 0: clean; 1: findings; 2: bad usage, or an error of gradlint itself."""
-    _prepare_streams()
+    """Run the command line. Exit code 0: clean; 1: findings; 2: bad usage, or an error of gradlint itself.
+
+    An interrupt ends the process at once, with 130.
+    """
+    code = _run(arguments)
+    if is_working():  # Interrupted: Python would wait for the thread that works.
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):
+                stream.flush()
+        os._exit(code)
+    return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
+        _prepare_streams()
         _require_current_directory()
         with _let_stdout_close():
             code = cli.main(args=arguments, prog_name="gradlint", standalone_mode=False)
@@ -68,6 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt):
         print("gradlint: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except SystemExit as leaving:  # By a signal that was made one.
+        return leaving.code if isinstance(leaving.code, int) else 2
     except Exception as error:
         traceback.print_exc()
         print(f"gradlint: internal error: {type(error).__name__}: {error}", file=sys.stderr)
@@ -93,7 +112,15 @@ def _require_current_directory() -> None:
 
 
 def _prepare_streams() -> None:
-    """Let every finding be printed: what a terminal's encoding lacks is written with backslashes."""
+    """Let every finding be printed: what a terminal's encoding lacks is written with backslashes.
+
+    A stream that was closed before the start is None, and the next file that is opened would take its place.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115
+    if "stdout" in closed:
+        raise click.ClickException("standard output is closed")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -101,10 +128,19 @@ def _prepare_streams() -> None:
 
 @contextmanager
 def _let_stdout_close() -> Iterator[None]:
-    """End quietly when the reader of standard output has gone, as with `| head`."""
+    """End quietly when the reader of standard output has gone, as with `| head`, and in one line where it is full."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more when it exits, and would complain then.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence_stdout()
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        _silence_stdout()
+        raise click.ClickException(f"standard output cannot be written: {error.strerror}") from error
+
+
+def _silence_stdout() -> None:
+    """Python flushes once more when it exits, and would complain then."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
