@@ -21,6 +21,7 @@ from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.ends import may_end
 from gradlint.confirm.prepare.entry import Way, ways_to
+from gradlint.confirm.prepare.hidden import hidden_effect
 from gradlint.confirm.prepare.link import Importers, linked, parsed
 from gradlint.confirm.prepare.script import Script, unused_name
 from gradlint.confirm.prepare.sketch import sketch
@@ -131,7 +132,8 @@ class Prover:
         asked: _Asked | None = None
         pieces: list[tuple[Finding, Slice]] = []
         for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
-            if (said := alteration(tree, placed.span.start.row, slips_of(finding))) is not None:
+            row, slips = placed.span.start.row, slips_of(finding)
+            if (said := alteration(tree, row, slips) or hidden_effect(tree, row, slips)) is not None:
                 return _Asked(Confirmation("unconfirmed", said), slow=False)
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.

@@ -1,0 +1,249 @@
+"""What a program does without a visible call, and a repro does not: after that nothing shows what the program does.
+
+A finalizer, a metaclass, or what is given to a library to be called may release a leaf, or switch off what records.
+What a repro lacks is found by comparing: the nodes of the program that are in its sketch no more.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+import sys
+from collections.abc import Collection, Iterable, Iterator
+
+from gradlint.confirm.prepare.paths import Paths
+from gradlint.confirm.prepare.sketch import sketch
+from gradlint.confirm.prepare.syntax import blocks_of, header_of, is_name, name_of, root_of
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+
+_RELEASING = frozenset({"requires_grad_", "detach_", "set_", "set_grad_enabled", "_set_grad_enabled"})
+"""Methods and functions after which autograd takes another way."""
+_FLAGS = frozenset({"requires_grad", "data", "grad", "__class__"})
+"""Attributes of tensors that are set to the same end."""
+_NAMESPACES = frozenset({"__globals__", "f_globals", "f_locals", "__code__"})
+_ANYTHING = frozenset({"exec", "eval", "globals", "compile", "__import__"})
+_BY_TEXT = frozenset({"getattr", "setattr", "delattr", "methodcaller", "attrgetter"})
+_TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "apply", "retain_grad"})
+_FILLING = frozenset({"append", "add", "update", "extend", "insert", "setdefault", "pop", "clear", "remove"})
+_CLOSING = frozenset({"throw", "send", "close", "athrow", "asend", "aclose"})
+"""Methods of generators, after which their functions run on."""
+_ATTRIBUTE_ERRORS = frozenset({"__getattr__", "__setattr__", "__delattr__", "__getattribute__"})
+
+
+def hidden_effect(tree: ast.Module, row: int, slips: Collection[str] = ()) -> str | None:
+    """Return what a program may do before a row, and a repro does not, by which a fault may vanish; None for nothing.
+
+    What runs is known by names alone. Other libraries may call what they are given; that they alter what they are given
+    themselves is not assumed.
+    """
+    program = copy.deepcopy(tree)
+    before = _before(program, row)
+    own = _Own(program, row)
+    lost = _lost(before, program, slips)
+    for statement in before:
+        if (node := own.released_by(statement, lost)) is not None:
+            return f"line {getattr(node, 'lineno', statement.lineno)} is left out, and it may release a tensor"
+    return None
+
+
+def _before(tree: ast.Module, row: int) -> list[ast.stmt]:
+    """Return the statements that may run before a row: all inside of definitions, and at the top those before it."""
+    top = next((node for node in tree.body if node.lineno <= row <= (node.end_lineno or 0)), None)
+    last = sys.maxsize if top is None or isinstance(top, _DEFINITIONS) else top.end_lineno or top.lineno
+    body = [node for node in tree.body if node.lineno <= last]
+    return [node for part in body for node in ast.walk(part) if isinstance(node, ast.stmt)]
+
+
+def _lost(before: list[ast.stmt], program: ast.Module, slips: Collection[str]) -> frozenset[ast.AST]:
+    """Return the nodes of statements that a sketch of their program, which is changed, does not have."""
+    nodes = {node for statement in before for node in (statement, *header_of(statement))}
+    annotations = _annotations(program)
+    kept = {node for part in sketch(program, slips).body for node in ast.walk(part)}
+    return frozenset(nodes - kept - annotations)
+
+
+def _annotations(program: ast.Module) -> set[ast.AST]:
+    """Return the nodes of annotations that call nothing: they only name types."""
+    found = [node.annotation for node in ast.walk(program) if isinstance(node, (ast.arg, ast.AnnAssign))]
+    found += [node.returns for node in ast.walk(program) if isinstance(node, _FUNCTIONS)]
+    given = [note for note in found if note is not None]
+    return {
+        part
+        for note in given
+        if not any(isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(note))
+        for part in ast.walk(note)
+    }
+
+
+class _Own:
+    """The definitions of a program, and what may be done by those that are given to others."""
+
+    def __init__(self, tree: ast.Module, row: int) -> None:
+        self._paths = Paths(tree)
+        self._row = row
+        self._named: dict[str, list[ast.AST]] = {}
+        self._methods: dict[str, list[ast.AST]] = {}
+        nodes = list(ast.walk(tree))
+        inside = {part for node in nodes if isinstance(node, ast.ClassDef) for part in node.body}
+        for node in nodes:
+            if isinstance(node, _DEFINITIONS):
+                (self._methods if node in inside else self._named).setdefault(node.name, []).append(node)
+            elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute, ast.Lambda)):
+                for target in node.targets:
+                    self._named.setdefault(name_of(target), []).append(node.value)
+        self._generators = {
+            name: [node.value.func.id]
+            for node in nodes
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and is_name(node.value.func, *self._named)
+            for name in map(name_of, node.targets)
+            if isinstance(node.value.func, ast.Name)
+        }
+
+    def released_by(self, statement: ast.stmt, lost: frozenset[ast.AST]) -> ast.AST | None:
+        """Return what of a statement is lost and may release a tensor."""
+        if isinstance(statement, _FUNCTIONS) and statement in lost and statement.name.startswith("__"):
+            return next(self._acts(statement), None)
+        if isinstance(statement, (ast.Try, ast.If)) and (found := self._other_arm(statement, lost)) is not None:
+            return found
+        header = [node for node in header_of(statement) if node in lost]
+        if not header:
+            return None
+        given: list[ast.AST] = [node for node in header if self._leads_on(node)]
+        if isinstance(statement, _DEFINITIONS):
+            # What decorates it, and what a class is derived from, may call it.
+            given.append(statement)
+        strangers = any(self._is_strange(node) for node in header_of(statement))
+        for node in (*header, *self._reached(given)):
+            if self._releases(node) or not (strangers or node in header) and self._changes(node):
+                return node
+        return None
+
+    def _other_arm(self, statement: ast.Try | ast.If, lost: frozenset[ast.AST]) -> ast.AST | None:
+        """Return what releases a tensor in a block that may run where a part of what leads there is lost."""
+        if isinstance(statement, ast.Try):
+            leads = any(node in lost or isinstance(node, (ast.Import, ast.ImportFrom)) for node in _inner(statement.body))
+            blocks: list[ast.stmt] = [part for handler in statement.handlers for part in handler.body]
+        else:
+            leads = any(node in lost and isinstance(node, ast.Call) for node in ast.walk(statement.test))
+            blocks = [part for block in blocks_of(statement) for part in block]
+        if not leads or any(self._is_around(part) for part in blocks):
+            return None
+        return next((node for node in self._reached(blocks) if self._releases(node)), None)
+
+    # What a name may lead to.
+
+    def _reached(self, starts: Iterable[ast.AST]) -> Iterator[ast.AST]:
+        """Yield the nodes of what is given, and those of the definitions that these name; what is at the row is seen."""
+        seen: set[ast.AST] = set()
+        waiting = list(starts)
+        while waiting:
+            start = waiting.pop()
+            if start in seen or (isinstance(start, _FUNCTIONS) and self._is_around(start)):
+                continue
+            seen.add(start)
+            nodes = [start]
+            while nodes:
+                node = nodes.pop()
+                yield node
+                nodes.extend(part for part in ast.iter_child_nodes(node) if not self._is_function_around(part))
+                waiting.extend(self._leads_on(node))
+
+    def _leads_on(self, node: ast.AST) -> list[ast.AST]:
+        """Return the definitions that a node names."""
+        if isinstance(node, ast.Lambda):
+            return [node]
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            return self._named.get(node.id, [])
+        if isinstance(node, ast.Attribute):
+            run = self._generators.get(root_of(node), []) if node.attr in _CLOSING else []
+            return [*self._methods.get(node.attr, []), *(one for name in run for one in self._named[name])]
+        return []
+
+    def _is_around(self, node: ast.AST) -> bool:
+        return getattr(node, "lineno", 0) <= self._row <= (getattr(node, "end_lineno", 0) or 0)
+
+    def _is_function_around(self, node: ast.AST) -> bool:
+        return isinstance(node, _FUNCTIONS) and self._is_around(node)
+
+    def _is_strange(self, node: ast.AST) -> bool:
+        """Return whether an expression is of a library that is neither Python's nor torch's hooks."""
+        top = self._paths.of(node).partition(".")[0] if isinstance(node, ast.expr) else ""
+        return top not in ("", "builtins", *sys.stdlib_module_names)
+
+    # What a node does.
+
+    def _releases(self, node: ast.AST) -> bool:
+        """Return whether a node may change which tensors are recorded, or replace what a variable holds."""
+        match node:
+            case ast.Attribute(attr=name) if name in _RELEASING or name in _NAMESPACES:
+                return True
+            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) if name in _FLAGS:
+                return True
+            case ast.Constant(str(text)) if text in _RELEASING:
+                return True
+            case ast.Call(ast.Name(name)) if name in _ANYTHING:
+                return True
+            case ast.Call(ast.Name("vars" | "locals"), []):
+                return True
+            case ast.Call(func, given) if name_of(func) in _BY_TEXT:
+                return self._names_release(given)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return _rebinds(node)
+        return isinstance(node, ast.expr) and self._paths.of(node) in ("sys.modules", "__main__")
+
+    def _names_release(self, given: list[ast.expr]) -> bool:
+        """Return whether a text that is computed may be the name of what releases."""
+        names = [one for one in given if not isinstance(one, (ast.Name, ast.Attribute, ast.Call))] or given[1:2]
+        owner = self._paths.of(given[0]) if given else ""
+        if not given or root_of(given[0]) == "self" or (owner and owner != "torch.Tensor"):
+            return False
+        words = (*_RELEASING, *_FLAGS)
+        return any(re.fullmatch(_pattern(one), word) for one in names for word in words)
+
+    def _changes(self, node: ast.AST) -> bool:
+        """Return whether a node may do something to what the program sees later."""
+        match node:
+            case ast.Attribute(value, name, ast.Load()) if root_of(value) != "self":
+                return name in _TRAINING or name in _FILLING or re.fullmatch(r"[a-z]\w*[^_]_", name) is not None
+            case ast.Attribute(value, _, ast.Store()) | ast.Subscript(value, _, ast.Store()):
+                return root_of(value) != "self"
+        return False
+
+    def _acts(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+        """Yield what is done by a method that Python calls by itself, whatever it is."""
+        for node in self._reached([function]):
+            stores = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+            ends = isinstance(node, ast.Raise) and function.name not in _ATTRIBUTE_ERRORS
+            if stores or ends or self._releases(node) or self._changes(node):
+                yield node
+
+
+def _inner(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    return (node for part in body for node in ast.walk(part))
+
+
+def _rebinds(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Return whether a function gives variables of the module other values than numbers and texts."""
+    names = {name for node in ast.walk(function) if isinstance(node, (ast.Global, ast.Nonlocal)) for name in node.names}
+    assigned = [node for node in ast.walk(function) if isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr))]
+    return any(
+        isinstance(part, ast.Name) and part.id in names and not isinstance(node.value, ast.Constant)
+        for node in assigned
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for part in ast.walk(target)
+    )
+
+
+def _pattern(text: ast.expr) -> str:
+    """Return which texts an expression may stand for."""
+    match text:
+        case ast.Constant(str(value)):
+            return re.escape(value)
+        case ast.JoinedStr(parts):
+            return "".join(map(_pattern, parts))
+        case ast.BinOp(left, ast.Add(), right):
+            return _pattern(left) + _pattern(right)
+    return ".*"
