@@ -27,7 +27,6 @@ from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
-from gradlint.settings.selection import select
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.files import Files, Unit
@@ -119,7 +118,7 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
     """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
     checker, used = Checker(), config or Config()
     with no_collection():
-        return with_deep_stack(lambda: checker.check_text(text, filename, used)).findings
+        return used.graded(with_deep_stack(lambda: checker.check_text(text, filename, used)).findings)
 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
@@ -292,10 +291,11 @@ class Checker:
             for finding in one.elsewhere:
                 others.setdefault(finding.filename, []).append(finding)
         off = frozenset[str]().union(*(one.called_off for one in (*checked, *context)))
-        return tuple(
+        gathered = (
             _without(self._with(found, one, others.get(str(found.path), ()), held), off) if one.mended is None else one
             for found, one in zip(files, checked, strict=True)
         )
+        return tuple(_graded(one, found.config) for found, one in zip(files, gathered, strict=True))
 
     def _with(self, found: Found, checked: Checked, others: Sequence[Finding], held: bytes | str | None) -> Checked:
         """The file checked again where other files show something new in it; what they prove rests on no assumption."""
@@ -322,7 +322,7 @@ class Checker:
 
     def _rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
         if config not in self._chosen:
-            self._chosen[config] = select(self._rules, config.selections)
+            self._chosen[config] = config.selected(self._rules)
         chosen = self._chosen[config]
         if not config.per_file_ignores:
             return chosen
@@ -339,6 +339,14 @@ def _without(checked: Checked, off: frozenset[str]) -> Checked:
     """Leave out what callers rule out: one that is in sight has switched grad mode off."""
     kept = tuple(finding for finding in checked.findings if _uncalled(finding) not in off)
     return checked if len(kept) == len(checked.findings) else replace(checked, findings=kept)
+
+
+def _graded(checked: Checked, config: Config) -> Checked:
+    """Leave out what is not severe enough to be shown, and give the rest the severity that is configured."""
+    mended = checked.mended
+    if mended is not None:
+        mended = replace(mended, found=config.graded(mended.found))
+    return replace(checked, findings=config.graded(checked.findings), mended=mended)
 
 
 def _uncalled(finding: Finding) -> object:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from gradlint.domain.assumption import AssumptionKind
 from gradlint.domain.confirmation import Confirmation
 
 Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""From the highest to the lowest."""
 Effect = Literal["raises", "silent", "leak", "fragile", "legacy", "invalid"]
 
 SEVERITY_OF: dict[Effect, Severity] = {
@@ -21,6 +23,11 @@ SEVERITY_OF: dict[Effect, Severity] = {
     "invalid": "error",
 }
 """The severity that an effect has unless a rule says it of one finding; `invalid` is a file that cannot be read."""
+
+
+def is_at_least(severity: Severity, least: Severity) -> bool:
+    """Return whether a severity is the other one or a higher one."""
+    return SEVERITIES.index(severity) <= SEVERITIES.index(least)
 
 
 @dataclass(frozen=True, order=True)

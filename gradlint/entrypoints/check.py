@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +18,18 @@ from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.entrypoints.sandbox_options import sandbox_options
+from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
 from gradlint.report.concise import concise
 from gradlint.report.full import full
 from gradlint.report.paint import Paint
 from gradlint.report.rule_page import url_of
-from gradlint.report.summary import fixes, statistics, summary
+from gradlint.report.summary import fixes, leniency, statistics, summary
 from gradlint.rules.registry import all_rules
-from gradlint.settings.config import Config, ConfigError, Overrides, parse_file_ignores
-from gradlint.settings.file import FORMATS, check_words, load
+from gradlint.settings.config import Config, ConfigError
+from gradlint.settings.keys import FORMATS
 from gradlint.settings.nearest import Configs
-from gradlint.settings.selection import Selection
-from gradlint.source.environment.place import interpreter
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -39,37 +38,26 @@ if TYPE_CHECKING:
 STDIN = "-"
 _SECONDS = click.FloatRange(min=0)
 _SECONDS_HELP = "Confirm for so long, the most severe findings first."
-_CONFIG = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True)
 class Options:
     """The options of the command line, as click hands them over."""
 
+    configs: Configs
     paths: tuple[str, ...]
-    select: tuple[str, ...]
-    extend_select: tuple[str, ...]
-    ignore: tuple[str, ...]
-    per_file_ignores: tuple[str, ...]
-    extend_exclude: tuple[str, ...]
     force_exclude: bool
     ignore_noqa: bool
     fix: bool | None
     unsafe_fixes: bool | None
     diff: bool
     show_fixes: bool
-    fixable: tuple[str, ...]
-    unfixable: tuple[str, ...]
     confirm: bool
     show_repro: bool
     only_confirmed: bool
     confirm_seconds: float
     sandbox: Choice
     trust: bool
-    config: Path | None
-    isolated: bool
-    python: str | None
-    no_environment: bool
     follow_links: bool
     file_seconds: float
     stdin_filename: str | None
@@ -80,13 +68,12 @@ class Options:
     traceback: bool
 
 
+_OWN = [one.name for one in fields(Options) if one.name != "configs"]
+
+
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS | -]")
-@click.option("--select", multiple=True, metavar="CODES", help="Use only these rules: codes or prefixes.")
-@click.option("--extend-select", multiple=True, metavar="CODES", help="Use these rules as well.")
-@click.option("--ignore", multiple=True, metavar="CODES", help="Do not use these rules.")
-@click.option("--per-file-ignores", multiple=True, metavar="PATTERN:CODES", help="Ignore them in some files.")
-@click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Keep out more of the tree.")
+@settings_options
 @click.option("--force-exclude", is_flag=True, help="Keep out excluded files even if they are named.")
 @click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
 @click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
@@ -98,12 +85,6 @@ class Options:
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
-@click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
-@click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
-@click.option("--config", type=_CONFIG, help="Use this pyproject.toml or gradlint.toml.")
-@click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
-@click.option("--no-environment", is_flag=True, help="Read no installed packages.")
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option(
     "--file-seconds",
@@ -126,13 +107,13 @@ def check(context: click.Context, /, **options: Any) -> None:
     written, or an error of gradlint itself.
     """
     with config_errors_as_problems():
-        code = run(Options(**options))
+        code = run(Options(configs_of(options), **{name: options[name] for name in _OWN}))
     context.exit(code)
 
 
 def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
-    configs = _configs(options)
+    configs = options.configs
     terms = _terms(options)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
@@ -152,7 +133,7 @@ def run(options: Options) -> int:
     _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
-    found = bool(outcome.mended) if options.diff else any(finding.stands for finding in outcome.findings)
+    found = bool(outcome.mended) if options.diff else any(map(configs.fails, outcome.findings))
     return 1 if found and not options.exit_zero else 0
 
 
@@ -264,58 +245,14 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
         click.echo(line, err=True)
 
 
-def _configs(options: Options) -> Configs:
-    if options.config is not None and options.isolated:
-        raise ConfigError("--config and --isolated exclude each other")
-    if options.python is not None and options.no_environment:
-        raise ConfigError("--python and --no-environment exclude each other")
-    fixed = load(options.config) if options.config is not None else Config() if options.isolated else None
-    return Configs(fixed, _overrides(options))
-
-
-def _overrides(options: Options) -> Overrides:
-    """What the command line says, its words checked."""
-    ignores = parse_file_ignores(Path.cwd(), options.per_file_ignores)
-    selection = Selection(
-        select=tuple(_words(options.select)) if options.select else None,
-        extend_select=tuple(_words(options.extend_select)),
-        ignore=tuple(_words(options.ignore)),
-    )
-    check_words(selection.select or (), "--select")
-    check_words(selection.extend_select, "--extend-select")
-    check_words(selection.ignore, "--ignore")
-    check_words((code for ignore in ignores for code in ignore.codes), "--per-file-ignores")
-    fixable, unfixable = tuple(_words(options.fixable)), tuple(_words(options.unfixable))
-    check_words(fixable, "--fixable")
-    check_words(unfixable, "--unfixable")
-    return Overrides(
-        selection,
-        ignores,
-        exclude=tuple(_words(options.extend_exclude)),
-        ignore_noqa=options.ignore_noqa,
-        fix=options.fix,
-        unsafe_fixes=options.unsafe_fixes,
-        fixable=fixable or None,
-        unfixable=unfixable,
-        python=None if options.python is None else interpreter(options.python),
-        no_environment=options.no_environment,
-        follow_links=options.follow_links,
-    )
-
-
-def _words(values: Iterable[str]) -> Iterator[str]:
-    """The words of an option that may be given several times, with commas or spaces between words."""
-    for value in values:
-        yield from value.replace(",", " ").split()
-
-
 def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) -> Iterator[str]:
     """Yield the findings in the format asked for."""
     output_format = options.output_format or config.output_format
+    urls = {rule.code: url_of(rule) for rule in all_rules()}
     if output_format == "json":
-        yield as_json(outcome.findings, {rule.code: url_of(rule) for rule in all_rules()})
+        yield as_json(outcome.findings, urls)
     elif output_format == "full":
-        yield from full(outcome.findings, outcome.texts, paint, config.fixes, repros=options.show_repro)
+        yield from full(outcome.findings, outcome.texts, paint, config.fixes, urls, repros=options.show_repro)
     else:
         yield from concise(outcome.findings, paint, config.fixes, repros=options.show_repro)
 
@@ -330,6 +267,8 @@ def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str
         return
     if outcome.files:
         yield summary(outcome)
+        if not (options.exit_zero or options.diff or any(map(options.configs.fails, outcome.findings))):
+            yield from leniency(outcome, config)
         yield from fixes(outcome, config, only_shown=options.diff)
     elif not any(path != STDIN and not os.path.lexists(path) for path in options.paths):
         yield "gradlint: no Python files found"

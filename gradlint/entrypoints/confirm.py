@@ -58,6 +58,7 @@ def _shown(finding: Finding) -> str:
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
     start = finding.span.start
-    place = f"{finding.filename}:{start.row}:{start.column}: {finding.code} {on_one_line(finding.message)}"
+    place = f"{finding.filename}:{start.row}:{start.column}: {finding.severity}: {finding.code} {finding.name}: "
+    place += on_one_line(finding.message)
     said = f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)"
     return "\n\n".join(filter(None, [f"{place}\n{said}", verdict.error, verdict.repro]))

@@ -15,7 +15,7 @@ from gradlint.confirm.run.bubblewrap import Choice, UnavailableError, command
 from gradlint.confirm.run.sandbox import Sandbox
 from gradlint.confirm.run.syscalls import has_filter
 from gradlint.domain.confirmation import Confirmation
-from gradlint.domain.finding import Finding
+from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.entrypoints.problem import Problem
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.fixes.edits import apply, moved
@@ -29,7 +29,6 @@ _NO_WALL = (
     "findings are not confirmed here: this system has neither seccomp nor a bubblewrap that works, so nothing outside "
     "of Python would hold a program back; with --trust they are, for code that you would run yourself"
 )
-_RANK = {"error": 0, "warning": 1, "info": 2}
 
 
 class Terms:
@@ -86,7 +85,7 @@ def confirmed(outcome: Outcome, progress: Progress, terms: Terms, *, repros: boo
     `repros`: they will be read.
     """
     places = [(file, index) for file in range(len(outcome.files)) for index in range(len(outcome.files[file].findings))]
-    places.sort(key=lambda place: _RANK[outcome.files[place[0]].findings[place[1]].severity])
+    places.sort(key=lambda place: SEVERITIES.index(outcome.files[place[0]].findings[place[1]].severity))
     paths = [os.path.abspath(file.filename) for file in outcome.files]
     findings = [list(file.findings) for file in outcome.files]
     crashes = [file.crash for file in outcome.files]

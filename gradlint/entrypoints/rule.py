@@ -9,7 +9,7 @@ import click
 from gradlint.entrypoints.problem import config_errors_as_problems
 from gradlint.report.rule_page import as_data, page
 from gradlint.rules.registry import all_rules, rules_about
-from gradlint.settings.file import check_words
+from gradlint.settings.words import check_words
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""The `concise` format: one line for a finding, as flake8 and ruff write it, so that editors can read it."""
+"""The `concise` format: one line for a finding, as compilers write it, so that editors can read it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ Fixes: TypeAlias = Callable[[Finding], bool]
 
 
 def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: bool = False) -> Iterator[str]:
-    """`file:row:column: code message`, with `[*]` where there is a fix to make."""
+    """`file:row:column: severity: code name: message`, with `[*]` after the name where there is a fix to make.
+
+    A severity with a colon after the place is how gcc writes it, which editors and matchers of problems read.
+    """
     for finding in findings:
         start = finding.span.start
         place = f"{paint.bold(printable(finding.filename))}:{start.row}:{start.column}:"
-        code = paint.as_severity(finding.code, finding.severity)
-        yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}{verdict(finding)}"
+        severity = paint.as_severity(f"{finding.severity}:", finding.severity)
+        rule = f"{paint.bold(finding.code)} {finding.name}{star(finding, paint, fixes)}:"
+        yield f"{place} {severity} {rule} {on_one_line(finding.message)}{verdict(finding)}"
         if repros:
             yield from repro(finding)
 

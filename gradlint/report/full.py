@@ -13,17 +13,27 @@ from gradlint.source.read import split_lines
 
 
 def full(
-    findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes, *, repros: bool = False
+    findings: Iterable[Finding],
+    texts: Mapping[str, str],
+    paint: Paint,
+    fixes: Fixes,
+    urls: Mapping[str, str | None],
+    *,
+    repros: bool = False,
 ) -> Iterator[str]:
-    """Yield a paragraph for each finding; one about a file without text has no frame."""
+    """Yield a paragraph for each finding; one about a file without text has no frame.
+
+    `urls` gives the page about each code.
+    """
     for finding in findings:
-        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes, repros)) + "\n"
+        lines = _paragraph(finding, texts.get(finding.filename, ""), paint, fixes, urls.get(finding.code))
+        yield "\n".join([*lines, *(repro(finding) if repros else ())]) + "\n"
 
 
-def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: bool) -> Iterator[str]:
+def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, url: str | None) -> Iterator[str]:
     start = finding.span.start
-    head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
-    yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
+    severity = paint.as_severity(f"{finding.severity}[{finding.code}]", finding.severity)
+    yield f"{severity} {finding.name}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
     yield f" {paint.faint('-->')} {printable(finding.filename)}:{start.row}:{start.column}"
     if text:
         here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
@@ -40,5 +50,5 @@ def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: 
     if asked := finding.confirmation:
         said = asked.error.strip().split("\n")[0] if asked.error else asked.reason
         yield f" {paint.faint('=')} {paint.bold(asked.verdict)}: {on_one_line(said)}"
-    if repros:
-        yield from repro(finding)
+    if url is not None:
+        yield f" {paint.faint('=')} {paint.bold('see')}: {url} (`gradlint rule {finding.code}`)"

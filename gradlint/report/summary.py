@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradlint.domain.finding import Finding
+from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.outcome import Outcome
 from gradlint.settings.config import Config
+from gradlint.settings.keys import NEVER
 
 MOST = 20
 """How many kinds of what was not followed are listed."""
@@ -28,6 +29,14 @@ def summary(outcome: Outcome) -> str:
     parts = ", ".join(_count(number, str(severity)) for severity, number in sorted(severities.items()))
     where = _count(len({finding.filename for finding in findings}), "file")
     return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
+
+
+def leniency(outcome: Outcome, config: Config) -> Iterator[str]:
+    """Yield why a run in which no finding is severe enough to make it fail is none that fails."""
+    severities = [finding.severity for finding in outcome.findings if finding.stands]
+    if severities and config.fail_on != NEVER:
+        highest = min(severities, key=SEVERITIES.index)
+        yield f"No finding above {highest}, which does not make the run fail; `--fail-on {highest}` changes that."
 
 
 def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:

@@ -148,6 +148,9 @@ class Rule(ABC):
     its documentation: the first line is the summary, then paragraphs headed `What torch does`, `Why it matters`, `When
     it may be wrong`, `Instead`, `References`.
 
+    A rule without `default` is off unless it is selected. One with `preview`, which has no `default`, is still being
+    tried out, and `--preview` switches it on.
+
     A direct subclass is about a file, and has no events: `check.py` and `silencing.py` report it.
     """
 
@@ -163,6 +166,7 @@ class Rule(ABC):
     torch_says: ClassVar[tuple[str, ...]] = ()
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
+    preview: ClassVar[bool] = False
 
     @property
     def severity(self) -> Severity:

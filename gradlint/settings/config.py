@@ -1,24 +1,19 @@
-"""What can be configured, and which configuration holds for which file."""
+"""What can be configured, and what it says of a rule or a finding."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
-from gradlint.domain.finding import Finding
+from gradlint.domain.finding import Finding, Severity, is_at_least
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
-from gradlint.settings.selection import Selection, longest, matches
+from gradlint.settings.keys import DEFAULT_EXCLUDE, NEVER, Layer
+from gradlint.settings.selection import Selection, longest, matches, select
 from gradlint.source.patterns import Patterns
-
-DEFAULT_EXCLUDE = (
-    *(".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytype"),
-    *(".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__"),
-    *("_build", "buck-out", "dist", "node_modules", "site-packages", "venv"),
-)
 
 
 class ConfigError(Exception):
@@ -40,16 +35,23 @@ class FileIgnore(NamedTuple):
 
 
 class Config(Frozen):
-    """The settings of one tree; `exclude` is relative to `root`, the directory of the file they stand in.
+    """The settings of one tree; patterns are relative to `root`, the directory of the file they are found in.
 
     `environment` is an interpreter or the directory of an environment, whose packages are read as source.
     `follow_links`: files are read to which links lead that leave the tree; only the command line says so.
+    `layers` are what the settings come from, the last one on top. The other fields are those of `keys.py`.
     """
 
     root: Path = field(default_factory=Path.cwd)
+    preset: str = "default"
     selections: tuple[Selection, ...] = ()
+    preview: bool = False
     per_file_ignores: tuple[FileIgnore, ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    min_severity: Severity = "info"
+    fail_on: str = "warning"
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
     respect_gitignore: bool = True
     output_format: str = "concise"
     ignore_noqa: bool = False
@@ -59,10 +61,15 @@ class Config(Frozen):
     unfixable: tuple[str, ...] = ()
     environment: Path | None = None
     follow_links: bool = False
+    layers: tuple[Layer, ...] = field(default=(), compare=False)
+
+    def selected(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+        """Return the rules that are used."""
+        return select(rules, self.selections, stable=self.preset == "strict", preview=self.preview)
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""
-        if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes):
+        if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes) or not self._shows(finding):
             return False
         return longest(finding, self.fixable) > longest(finding, self.unfixable)
 
@@ -70,51 +77,23 @@ class Config(Frozen):
         """Return whether the rule is switched off for this one file."""
         return any(ignore.covers(rule, Path(filename).absolute()) for ignore in self.per_file_ignores)
 
+    def graded(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Return the findings that are severe enough to be shown, each with the severity that is configured for it."""
+        return tuple(replace(one, severity=self._severity_of(one)) for one in findings if self._shows(one))
 
-class Overrides(Frozen):
-    """What the command line adds to whichever configuration is found."""
+    def fails(self, finding: Finding) -> bool:
+        """Return whether a finding makes the run fail."""
+        if self.fail_on == NEVER or not finding.stands:
+            return False
+        return is_at_least(finding.severity, cast("Severity", self.fail_on))
 
-    selection: Selection = field(default_factory=Selection)
-    per_file_ignores: tuple[FileIgnore, ...] = ()
-    exclude: tuple[str, ...] = ()
-    ignore_noqa: bool = False
-    fix: bool | None = None
-    unsafe_fixes: bool | None = None
-    fixable: tuple[str, ...] | None = None
-    unfixable: tuple[str, ...] = ()
-    python: Path | None = None
-    no_environment: bool = False
-    follow_links: bool = False
+    def _shows(self, finding: Finding) -> bool:
+        return is_at_least(self._severity_of(finding), self.min_severity)
 
-    def apply(self, config: Config) -> Config:
-        """Return the configuration with these options on top."""
-        return replace(
-            config,
-            selections=(*config.selections, self.selection),
-            per_file_ignores=(*config.per_file_ignores, *self.per_file_ignores),
-            exclude=(*config.exclude, *self.exclude),
-            ignore_noqa=config.ignore_noqa or self.ignore_noqa,
-            fix=config.fix if self.fix is None else self.fix,
-            unsafe_fixes=config.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,
-            fixable=config.fixable if self.fixable is None else self.fixable,
-            unfixable=(*config.unfixable, *self.unfixable),
-            environment=None if self.no_environment else self.python or config.environment,
-            follow_links=self.follow_links,
-        )
-
-
-def parse_file_ignores(root: Path, items: Iterable[str]) -> tuple[FileIgnore, ...]:
-    """Read `PATTERN:CODE`, more of them or more codes after commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
-    collected: list[tuple[str, list[str]]] = []
-    for word in (word.strip() for item in items for word in item.split(",") if word.strip()):
-        pattern, colon, code = word.rpartition(":")
-        if colon:
-            collected.append((pattern.strip(), [code.strip()]))
-        elif collected:
-            collected[-1][1].append(word)
-        else:
-            raise ConfigError(f"--per-file-ignores: `{word}` has no pattern; write it as PATTERN:CODE")
-    return tuple(FileIgnore(root, pattern, tuple(codes)) for pattern, codes in collected)
+    def _severity_of(self, finding: Finding) -> Severity:
+        """Return what the word that names the rule most exactly says; the later one of two that are the same."""
+        said = [(longest(finding, [word]), severity) for word, severity in self.severity if matches(word, finding)]
+        return max(reversed(said), key=lambda one: one[0])[1] if said else finding.severity
 
 
 @lru_cache(maxsize=256)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
+import os
+import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from gradlint.domain.frozen import Frozen
-from gradlint.rules.registry import all_rules
-from gradlint.settings.config import DEFAULT_EXCLUDE, Config, ConfigError, FileIgnore
+from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.environment import environment_of
-from gradlint.settings.selection import ALL, Selection, unknown_word
+from gradlint.settings.keys import Layer
+from gradlint.settings.layers import layer, settled
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-FORMATS = ("concise", "full", "json")
 FILES = ("gradlint.toml", "pyproject.toml")
-KEYS = (
-    *("select", "extend-select", "ignore", "per-file-ignores"),
-    *("exclude", "extend-exclude", "respect-gitignore", "output-format"),
-    *("fix", "unsafe-fixes", "fixable", "unfixable", "python"),
-)
+INLINE = "--config"
+_PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 def load(path: Path) -> Config:
@@ -41,13 +37,15 @@ def configured_in(directory: Path) -> Config | None:
     return None
 
 
-def check_words(words: Iterable[str], where: str) -> None:
-    """Refuse a word that names no rule, and offer the closest one that does."""
-    rules = all_rules()
-    word = unknown_word(words, rules)
-    if word is not None:
-        known = [*(rule.code for rule in rules), *(rule.name for rule in rules)]
-        raise ConfigError(f"{where}: `{word}` names no rule and begins no code{_closest(word, known)}")
+def inline(text: str) -> Layer:
+    """Return the layer of `key = value` on the command line; its paths begin in the current directory."""
+    try:
+        entries: dict[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{INLINE}: `{text}` is neither a file nor TOML such as 'key = \"value\"': {error}") from None
+    if "extend" in entries:
+        raise ConfigError(f"{INLINE}: `extend` belongs into a file; name one with {INLINE} FILE")
+    return layer(INLINE, Path.cwd(), entries)
 
 
 def _our_table(path: Path) -> Mapping[str, object] | None:
@@ -67,86 +65,31 @@ def _parse(path: Path) -> Mapping[str, object]:
         return document
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        place = _PLACE.search(str(error))
+        where = f"{path}:{place[1]}:{place[2]}" if place else f"{path}"
+        raise ConfigError(f"{where}: not valid TOML: {_PLACE.sub('', str(error))}") from error
 
 
 def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
-    for key in entries:
-        if key not in KEYS:
-            raise ConfigError(f"{path}: unknown key `{key}`{_closest(key, KEYS)}")
-    table, root = _Table(path, entries), path.absolute().parent
-    chosen = Selection(
-        select=table.codes("select") if "select" in entries else None,
-        extend_select=table.codes("extend-select"),
-        ignore=table.codes("ignore"),
-    )
-    exclude = table.strings("exclude") if "exclude" in entries else DEFAULT_EXCLUDE
-    return Config(
-        root=root,
-        selections=(chosen,),
-        per_file_ignores=tuple(FileIgnore(root, *pair) for pair in table.file_ignores()),
-        exclude=(*exclude, *table.strings("extend-exclude")),
-        respect_gitignore=table.flag("respect-gitignore", default=True),
-        output_format=table.choice("output-format", FORMATS),
-        fix=table.flag("fix", default=False),
-        unsafe_fixes=table.flag("unsafe-fixes", default=False),
-        fixable=table.codes("fixable") if "fixable" in entries else (ALL,),
-        unfixable=table.codes("unfixable"),
-        environment=environment_of(root, table.text("python")),
-    )
+    """Return the configuration of a file and of those that it extends, with the root where the file is."""
+    root = path.absolute().parent
+    return settled(Config(root=root, environment=environment_of(root)), _chain(path, entries, ()))
 
 
-class _Table(Frozen):
-    """Typed access to the entries, with errors that name the file and the key."""
-
-    path: Path
-    entries: Mapping[str, object]
-
-    def strings(self, key: str) -> tuple[str, ...]:
-        return self._strings(self.entries.get(key, []), key)
-
-    def codes(self, key: str) -> tuple[str, ...]:
-        words = self.strings(key)
-        check_words(words, f"{self.path}: `{key}`")
-        return words
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        value = self.entries.get(key, default)
-        if not isinstance(value, bool):
-            raise ConfigError(f"{self.path}: `{key}` must be true or false")
-        return value
-
-    def text(self, key: str) -> str | None:
-        value = self.entries.get(key)
-        if value is not None and not isinstance(value, str):
-            raise ConfigError(f"{self.path}: `{key}` must be a string")
-        return value
-
-    def choice(self, key: str, options: Sequence[str]) -> str:
-        value = self.entries.get(key, options[0])
-        if value not in options or not isinstance(value, str):
-            raise ConfigError(f"{self.path}: `{key}` must be one of {', '.join(options)}")
-        return value
-
-    def file_ignores(self) -> list[tuple[str, tuple[str, ...]]]:
-        key = "per-file-ignores"
-        table = self.entries.get(key, {})
-        if not isinstance(table, dict):
-            raise ConfigError(f"{self.path}: `{key}` must be a table from patterns to lists of codes")
-        pairs = [(pattern, self._strings(codes, f"{key}.{pattern}")) for pattern, codes in table.items()]
-        for pattern, codes in pairs:
-            check_words(codes, f"{self.path}: `{key}.{pattern}`")
-        return pairs
-
-    def _strings(self, value: object, key: str) -> tuple[str, ...]:
-        wrong = [item for item in value if not isinstance(item, str)] if isinstance(value, list) else []
-        if wrong or not isinstance(value, list):
-            holds = f", and holds {wrong[0]!r}" if wrong else ""
-            raise ConfigError(f"{self.path}: `{key}` must be a list of strings{holds}")
-        return tuple(value)
-
-
-def _closest(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean `{close[0]}`?" if close else ""
+def _chain(path: Path, entries: Mapping[str, object], inner: tuple[Path, ...]) -> list[Layer]:
+    """Return the layers of a file, that which it extends first; `inner` are the files that have led to it."""
+    own = layer(str(path), path.absolute().parent, entries)
+    if "extend" not in own.values:
+        return [own]
+    base = Path(os.path.normpath(own.folder / os.path.expanduser(own.values["extend"])))
+    led = (*inner, path.absolute())
+    if base in led:
+        raise ConfigError(
+            f"{path}: `extend` goes in a circle: {' -> '.join(map(str, (*led[led.index(base) :], base)))}"
+        )
+    if not base.is_file():
+        raise ConfigError(f"{path}: `extend`: {base}: no such file")
+    return [*_chain(base, _our_table(base) or {}, led), own]

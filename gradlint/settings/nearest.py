@@ -5,9 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from gradlint.settings.config import Config, Overrides
+from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
+from gradlint.settings.config import Config
 from gradlint.settings.environment import environment_of
 from gradlint.settings.file import configured_in
+from gradlint.settings.keys import Layer
+from gradlint.settings.layers import settled
+
+
+class Overrides(Frozen):
+    """What the command line puts on top of whichever configuration is found.
+
+    `layers` are what it says of keys; the rest has no key, or another meaning there.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    ignore_noqa: bool = False
+    python: Path | None = None
+    no_environment: bool = False
+    follow_links: bool = False
+
+    def apply(self, config: Config) -> Config:
+        """Return the configuration with these on top."""
+        config = settled(config, self.layers)
+        return replace(
+            config,
+            ignore_noqa=config.ignore_noqa or self.ignore_noqa,
+            environment=None if self.no_environment else self.python or config.environment,
+            follow_links=self.follow_links,
+        )
 
 
 class Configs:
@@ -25,6 +52,10 @@ class Configs:
         if directory not in self._found:
             self._found[directory] = self._look_up(directory)
         return self._found[directory]
+
+    def fails(self, finding: Finding) -> bool:
+        """Return whether a finding makes the run fail, by the configuration of its file."""
+        return self.of(Path(finding.filename).absolute().parent).fails(finding)
 
     def _look_up(self, directory: Path) -> Config:
         found = configured_in(directory)

@@ -39,9 +39,15 @@ def unknown_word(words: Iterable[str], rules: Sequence[Rule]) -> str | None:
     return next((word for word in words if not any(matches(word, rule) for rule in rules)), None)
 
 
-def select(rules: Sequence[Rule], layers: Iterable[Selection]) -> tuple[Rule, ...]:
-    """Return the rules that the layers leave on."""
-    chosen = {rule.code for rule in rules if rule.default}
+def select(
+    rules: Sequence[Rule], layers: Iterable[Selection], *, stable: bool = False, preview: bool = False
+) -> tuple[Rule, ...]:
+    """Return the rules that the layers leave on.
+
+    They begin from the rules that are on by default; with `stable` also from those that are not, and with `preview`
+    from those that are still being tried out.
+    """
+    chosen = {rule.code for rule in rules if rule.default or (preview if rule.preview else stable)}
     for layer in layers:
         if layer.select is not None:
             chosen = {rule.code for rule in rules if rule.effect == READING}

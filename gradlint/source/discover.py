@@ -168,7 +168,7 @@ def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
     """
     inside = path.is_relative_to(config.root)
     known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.
-    return _patterns(config.exclude).names(known_as, is_directory=is_directory) is True
+    return _patterns((*config.exclude, *config.extend_exclude)).names(known_as, is_directory=is_directory) is True
 
 
 @lru_cache(maxsize=64)

@@ -13,7 +13,7 @@ import gradlint.check
 import gradlint.entrypoints.check
 import gradlint.entrypoints.rule
 import gradlint.rules.registry
-import gradlint.settings.file
+import gradlint.settings.words
 from gradlint.entrypoints.cli import cli
 from tests.entrypoints.fakes import FAKE_RULES, fake_interpret
 
@@ -34,7 +34,7 @@ Run = Callable[..., Ran]
 def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""
     commands = gradlint.entrypoints.check, gradlint.entrypoints.rule
-    for module in (gradlint.check, gradlint.settings.file, gradlint.rules.registry, *commands):
+    for module in (gradlint.check, gradlint.settings.words, gradlint.rules.registry, *commands):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
     monkeypatch.setattr(gradlint.check, "INTERPRET", fake_interpret)
 

@@ -16,6 +16,10 @@ from gradlint.rules.files.invalid_syntax import InvalidSyntax
 from gradlint.rules.files.unreadable_file import UnreadableFile
 from gradlint.source.files import Files, Unit
 
+RAISES = "error: GRD101 leaf-inplace: torch raises here"
+GROWS = "warning: GRD102 leaf-view-inplace: memory grows"
+"""What the concise format says of `fault_a` and `fault_b` after the place."""
+
 
 class Fault(Event):
     """A name that begins with `fault_`, and the node of the first one in the file."""
@@ -93,6 +97,32 @@ class LeafViewInplace(EventRule[Fault]):
         return None
 
 
+class LeafCopied(EventRule[Fault]):
+    """A leaf is copied."""
+
+    code = "GRD103"
+    name = "leaf-copied"
+    effect = "legacy"
+
+    def check(self, event: Fault) -> Report | None:
+        """Names with an `i`."""
+        return Report(event.node, "an old way") if event.word == "fault_i" else None
+
+
+class NewName(EventRule[Fault]):
+    """A new name; still being tried out."""
+
+    code = "GRD802"
+    name = "new-name"
+    effect = "legacy"
+    default = False
+    preview = True
+
+    def check(self, event: Fault) -> Report | None:
+        """Names with an `i`."""
+        return Report(event.node, "a new name") if event.word == "fault_i" else None
+
+
 class OldName(EventRule[Fault]):
     """A name of old; off unless selected."""
 
@@ -111,5 +141,7 @@ FAKE_RULES: tuple[Rule, ...] = (
     UnreadableFile(),
     LeafInplace(),
     LeafViewInplace(),
+    LeafCopied(),
     OldName(),
+    NewName(),
 )

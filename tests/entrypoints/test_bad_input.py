@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.entrypoints.conftest import Run
+from tests.entrypoints.fakes import RAISES
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
 ONE = "import torch\nfault_a\n"
@@ -18,35 +19,38 @@ ONE = "import torch\nfault_a\n"
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"import torch\ndef f(:\n", "2:7: GRD001 invalid syntax"),
-        (b"import torch\nx = (1,\n\ny = 2\n", "2:5: GRD001 '(' was never closed"),
+        (b"import torch\ndef f(:\n", "2:7: error: GRD001 invalid-syntax: invalid syntax"),
+        (b"import torch\nx = (1,\n\ny = 2\n", "2:5: error: GRD001 invalid-syntax: '(' was never closed"),
         (
             b"import torch\nif 1:\ny = 1\n",
-            "3:1: GRD001 expected an indented block after 'if' statement on line 2",
+            "3:1: error: GRD001 invalid-syntax: expected an indented block after 'if' statement on line 2",
         ),
-        (b"import torch\nx = 1\0\n", "2:6: GRD001 the file contains a NUL byte, which Python refuses"),
+        (
+            b"import torch\nx = 1\0\n",
+            "2:6: error: GRD001 invalid-syntax: the file contains a NUL byte, which Python refuses",
+        ),
         (
             b"import torch\ns = 'gr\xfc\xdfe'\n",
-            "2:8: GRD001 byte 0xfc is not UTF-8, and no coding line names another encoding",
+            "2:8: error: GRD001 invalid-syntax: byte 0xfc is not UTF-8, and no coding line names another encoding",
         ),
-        (b"# -*- coding: no-such -*-\nimport torch\n", "1:1: GRD001 unknown encoding: no-such"),
-        (b"#!/bin/sh\n# coding: nope\nimport torch\n", "2:1: GRD001 unknown encoding: nope"),
+        (b"# -*- coding: no-such -*-\nimport torch\n", "1:1: error: GRD001 invalid-syntax: unknown encoding: no-such"),
+        (b"#!/bin/sh\n# coding: nope\nimport torch\n", "2:1: error: GRD001 invalid-syntax: unknown encoding: nope"),
         (
             b"# coding: ascii\nimport torch\n# \xfc\n",
-            "3:3: GRD001 byte 0xfc is not ascii, which the coding line names",
+            "3:3: error: GRD001 invalid-syntax: byte 0xfc is not ascii, which the coding line names",
         ),
         (
             b"\xfc = 1\nimport torch\n",
-            "1:1: GRD001 byte 0xfc is not UTF-8, and no coding line names another encoding",
+            "1:1: error: GRD001 invalid-syntax: byte 0xfc is not UTF-8, and no coding line names another encoding",
         ),
         (
             b"# coding: rot13\nimport torch\n",
-            "1:1: GRD001 the coding line names no text encoding: 'rot13' is not a text encoding; "
-            "use codecs.decode() to handle arbitrary codecs",
+            "1:1: error: GRD001 invalid-syntax: the coding line names no text encoding: 'rot13' is not a text "
+            "encoding; use codecs.decode() to handle arbitrary codecs",
         ),
         (
             b"\xef\xbb\xbf# coding: latin-1\nimport torch\n",
-            "1:1: GRD001 encoding problem: utf-8",
+            "1:1: error: GRD001 invalid-syntax: encoding problem: utf-8",
         ),
     ],
 )
@@ -54,7 +58,10 @@ def test_a_file_that_is_no_program(run: Run, tree: Tree, content: bytes, expecte
     """The place and the reason; the file beside it is judged."""
     tree({"bad.py": content, "good.py": ONE})
     ran = run("check")
-    assert (ran.code, ran.out) == (1, [f"bad.py:{expected}", "good.py:2:1: GRD101 torch raises here"])
+    assert (ran.code, ran.out) == (
+        1,
+        [f"bad.py:{expected}", f"good.py:2:1: {RAISES}"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +88,7 @@ def test_python_2_is_named(run: Run, tree: Tree, line: str, spelling: str) -> No
     tree({"old.py": f"import torch\n{line}\n"})
     ran = run("check")
     assert ran.code == 1
-    assert f"GRD001 this is Python 2 ({spelling}), and gradlint reads Python 3: " in ran.out[0]
+    assert f"error: GRD001 invalid-syntax: this is Python 2 ({spelling}), and gradlint reads Python 3: " in ran.out[0]
 
 
 def test_python_2_is_named_where_something_else_is_refused_first(run: Run, tree: Tree) -> None:
@@ -128,7 +135,7 @@ def test_odd_files_that_are_right(run: Run, tree: Tree, content: bytes) -> None:
 def test_places_are_rows_and_characters(run: Run, tree: Tree, content: bytes, place: str) -> None:
     """Whatever the line ends, the encoding, and the byte order mark; and the frame can be drawn."""
     tree({"a.py": content})
-    assert run("check").out == [f"a.py:{place}: GRD101 torch raises here"]
+    assert run("check").out == [f"a.py:{place}: {RAISES}"]
     assert "fault_a" in run("check", "--output-format", "full").out[3]
 
 
@@ -139,12 +146,12 @@ def test_deep_parentheses_are_refused_as_python_refuses_them(run: Run, tree: Tre
         started = time.process_time()
         ran = run("check")
         assert ran.out == [
-            "deep.py:2:205: GRD001 too many nested parentheses: Python allows 200",
-            "good.py:2:1: GRD101 torch raises here",
+            "deep.py:2:205: error: GRD001 invalid-syntax: too many nested parentheses: Python allows 200",
+            f"good.py:2:1: {RAISES}",
         ]
         assert time.process_time() - started < 5
     tree({"deep.py": "import torch\nx = " + "(" * 150 + "fault_a" + ")" * 150 + "\n"})
-    assert run("check", "deep.py").out == ["deep.py:2:155: GRD101 torch raises here"]
+    assert run("check", "deep.py").out == [f"deep.py:2:155: {RAISES}"]
 
 
 def chain(link: str, length: int) -> str:
@@ -159,22 +166,25 @@ def test_deep_code_of_other_kinds(run: Run, tree: Tree, link: str) -> None:
     """50,000 links are refused like parentheses; Python cannot compile them either."""
     tree({"deep.py": f"import torch\n{chain(link, 50_000)}", "good.py": ONE})
     message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
-    assert run("check").out == [f"deep.py:1:1: GRD001 {message}", "good.py:2:1: GRD101 torch raises here"]
+    assert run("check").out == [
+        f"deep.py:1:1: error: GRD001 invalid-syntax: {message}",
+        f"good.py:2:1: {RAISES}",
+    ]
 
 
 @pytest.mark.parametrize("link", ["-", "not ", "+1", ".x", "\nelif 1: pass"])
 def test_long_chains_that_python_compiles(run: Run, tree: Tree, link: str) -> None:
     """900 links need more than the usual depth of recursion, and are read."""
     tree({"deep.py": f"import torch\n{chain(link, 900)}fault_a\n"})
-    assert run("check").out[0].endswith("GRD101 torch raises here")
+    assert run("check").out[0].endswith("error: GRD101 leaf-inplace: torch raises here")
 
 
 def test_big_files(run: Run, tree: Tree) -> None:
     """A function of 5,000 lines, and 5 MB of text: read to the last line."""
     tree({"long.py": "import torch\ndef f():\n" + "    x = 1\n" * 5_000 + "    fault_a\n"})
-    assert run("check").out == ["long.py:5003:5: GRD101 torch raises here"]
+    assert run("check").out == [f"long.py:5003:5: {RAISES}"]
     tree({"long.py": "import torch\n" + f"x = '{'a' * 990}'\n" * 5_000 + "fault_a\n"})
-    assert run("check").out == ["long.py:5002:1: GRD101 torch raises here"]
+    assert run("check").out == [f"long.py:5002:1: {RAISES}"]
 
 
 def test_links_and_pipes(run: Run, tree: Tree) -> None:
@@ -190,15 +200,17 @@ def test_links_and_pipes(run: Run, tree: Tree) -> None:
     assert (ran.code, ran.out) == (
         1,
         [
-            "a.py:2:1: GRD101 torch raises here",
-            "cycle.py:1:1: GRD002 cannot be read: Too many levels of symbolic links",
-            "dangling.py:1:1: GRD002 cannot be read: No such file or directory",
-            "linked.py:2:1: GRD101 torch raises here",
-            "pipe.py:1:1: GRD002 this is a FIFO, not a file; standard input is read with `-`",
+            f"a.py:2:1: {RAISES}",
+            "cycle.py:1:1: error: GRD002 unreadable-file: cannot be read: Too many levels of symbolic links",
+            "dangling.py:1:1: error: GRD002 unreadable-file: cannot be read: No such file or directory",
+            f"linked.py:2:1: {RAISES}",
+            "pipe.py:1:1: error: GRD002 unreadable-file: this is a FIFO, not a file; standard input is read with `-`",
         ],
     )
-    assert run("check", "pipe.py").out[0].startswith("pipe.py:1:1: GRD002 this is a FIFO")
-    assert run("check", "dangling.py").out[0].startswith("dangling.py:1:1: GRD002 cannot be read")
+    assert run("check", "pipe.py").out[0].startswith("pipe.py:1:1: error: GRD002 unreadable-file: this is a FIFO")
+    assert (
+        run("check", "dangling.py").out[0].startswith("dangling.py:1:1: error: GRD002 unreadable-file: cannot be read")
+    )
 
 
 def test_a_notebook_is_not_taken_for_python(run: Run, tree: Tree) -> None:
@@ -206,7 +218,7 @@ def test_a_notebook_is_not_taken_for_python(run: Run, tree: Tree) -> None:
     tree({"a.ipynb": '{"cells": [{"source": ["import torch"]}]}', "b.py": ONE})
     ran = run("check", "a.ipynb", "b.py")
     assert ran.code == 1
-    assert ran.out[0].startswith("a.ipynb:1:1: GRD002 notebooks are not read")
+    assert ran.out[0].startswith("a.ipynb:1:1: error: GRD002 unreadable-file: notebooks are not read")
     assert len(ran.out) == 2
 
 
@@ -237,9 +249,9 @@ def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPa
     assert (ran.code, ran.out) == (
         1,
         [
-            "a.py:2:1: GRD101 torch raises here",
-            "file.py:1:1: GRD002 cannot be read: Permission denied",
-            "locked:1:1: GRD002 this directory cannot be read: Permission denied",
+            f"a.py:2:1: {RAISES}",
+            "file.py:1:1: error: GRD002 unreadable-file: cannot be read: Permission denied",
+            "locked:1:1: error: GRD002 unreadable-file: this directory cannot be read: Permission denied",
         ],
     )
 
@@ -248,7 +260,7 @@ def test_only_files_about_torch_are_parsed_unless_named(run: Run, tree: Tree) ->
     """A broken file that does not mention torch is none of our business; whoever names it wants to know."""
     tree({"other.py": "def f(:\n"})
     assert run("check").out == []
-    assert run("check", "other.py").out == ["other.py:1:7: GRD001 invalid syntax"]
+    assert run("check", "other.py").out == ["other.py:1:7: error: GRD001 invalid-syntax: invalid syntax"]
 
 
 def test_links_that_leave_the_tree(run: Run, tree: Tree, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -263,8 +275,10 @@ def test_links_that_leave_the_tree(run: Run, tree: Tree, tmp_path_factory: pytes
     refusal = "this link leads out of the tree, and is not followed without `--follow-links`"
     warnings = [f"gradlint: warning: sub/{name}.py: {refusal}" for name in ("inside", "leak")]
     assert [line for line in ran.err if "leads out" in line] == warnings
-    assert run("check", "sub/inside.py").out == ["sub/inside.py:2:1: GRD101 torch raises here"]
-    assert run("check", "sub/leak.py").out[0].startswith("sub/leak.py:1:1: GRD002 this link leads out of the tree")
+    assert run("check", "sub/inside.py").out == [f"sub/inside.py:2:1: {RAISES}"]
+    assert (
+        run("check", "sub/leak.py").out[0].startswith("sub/leak.py:1:1: error: GRD002 unreadable-file: this link leads")
+    )
     names = [line.partition(":")[0] for line in run("check", "--follow-links").out]
     assert names == ["a.py", "sub/b.py", "sub/inside.py", "sub/leak.py"]
 

@@ -13,7 +13,7 @@ import gradlint
 from gradlint.entrypoints.cli import main
 
 SOURCE = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
-LINE = "GRD101 `+=` writes in place to the leaf `w`, which requires grad: torch raises here"
+LINE = "error: GRD101 leaf-inplace: `+=` writes in place to the leaf `w`, which requires grad: torch raises here"
 
 
 def gradlint_command(*arguments: str, cwd: Path, stdin: bytes = b"", **environment: str) -> tuple[int, bytes, bytes]:

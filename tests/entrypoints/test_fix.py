@@ -12,6 +12,7 @@ import pytest
 from gradlint.entrypoints.fixing import write_files
 from gradlint.outcome import Checked, Mended, Outcome
 from tests.entrypoints.conftest import Run
+from tests.entrypoints.fakes import GROWS
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
 TWO = "import torch\nfault_safe  # why\nfault_unsafe\n"
@@ -21,7 +22,10 @@ def test_without_asking_nothing_is_written(run: Run, tree: Tree) -> None:
     """What could be fixed is marked, and counted."""
     root = tree({"a.py": TWO})
     ran = run("check")
-    assert ran.out == ["a.py:2:1: GRD102 [*] memory grows", "a.py:3:1: GRD102 memory grows"]
+    assert ran.out == [
+        "a.py:2:1: warning: GRD102 leaf-view-inplace [*]: memory grows",
+        f"a.py:3:1: {GROWS}",
+    ]
     assert ran.err[1:] == ["1 fixable with `--fix` (1 more fix with `--unsafe-fixes`)."]
     assert (root / "a.py").read_text() == TWO
 
@@ -31,7 +35,7 @@ def test_fix_makes_the_safe_ones(run: Run, tree: Tree) -> None:
     root = tree({"a.py": TWO})
     ran = run("check", "--fix", "--show-fixes")
     assert (root / "a.py").read_text() == "import torch\nmended  # why\nfault_unsafe\n"
-    assert (ran.code, ran.out) == (1, ["a.py:3:1: GRD102 memory grows"])
+    assert (ran.code, ran.out) == (1, [f"a.py:3:1: {GROWS}"])
     assert ran.err[:2] == ["Fixed in a.py:", "     1  GRD102  leaf-view-inplace"]
     assert ran.err[3:] == ["Fixed 1 finding.", "1 more fix with `--unsafe-fixes`."]
 
@@ -149,7 +153,7 @@ def test_standard_input_is_mended_to_standard_output(run: Run) -> None:
     """And the findings that are left go to standard error."""
     ran = run("check", "--fix", "-", stdin=TWO.encode())
     assert ran.out == ["import torch", "mended  # why", "fault_unsafe"]
-    assert ran.err[0] == "-:3:1: GRD102 memory grows"
+    assert ran.err[0] == f"-:3:1: {GROWS}"
     assert run("check", "--fix", "-", stdin=b"import torch\n").out == ["import torch"]
 
 
@@ -189,7 +193,7 @@ def test_summaries_are_true_when_nothing_could_be_written(
         "gradlint: error: a.py: not fixed: it cannot be written: No space left on device",
     )
     assert not any("Fixed" in line or "No findings" in line for line in ran.err)
-    assert ran.out[0].startswith("a.py:2:1: GRD102")
+    assert ran.out[0].startswith("a.py:2:1: warning: GRD102")
     assert [path.name for path in root.iterdir()] == ["a.py"]
 
 

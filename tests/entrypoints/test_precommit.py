@@ -60,5 +60,5 @@ def test_the_hook_finds_what_the_command_finds(tmp_path: Path) -> None:
         check=False,
     )
     assert result.returncode == 1, result.stdout + result.stderr
-    assert "a.py:3:1: GRD101 `+=` writes in place to the leaf `w`" in result.stdout
+    assert "a.py:3:1: error: GRD101 leaf-inplace: `+=` writes in place to the leaf `w`" in result.stdout
     assert "b.py" not in result.stdout

@@ -15,7 +15,7 @@ BOTH = "import torch\nfault_a\nfault_b\n"
 
 def codes(run: Run, *arguments: str) -> list[str]:
     """The codes of the findings, in order."""
-    return [line.split()[1] for line in run("check", *arguments).out]
+    return [line.split()[2] for line in run("check", *arguments).out]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_nearest_configuration_holds(run: Run, tree: Tree) -> None:
             "own/deep/a.py": BOTH,
         }
     )
-    assert [line.split(":")[0] + line.split()[1] for line in run("check").out] == [
+    assert [line.split(":")[0] + line.split()[2] for line in run("check").out] == [
         "a.pyGRD101",
         "own/deep/a.pyGRD102",
         "plain/a.pyGRD101",
@@ -111,7 +111,7 @@ def test_a_mistake_in_the_configuration_is_one_line(run: Run, tree: Tree, config
     tree({"gradlint.toml": "", "sub/pyproject.toml": "[tool\n", "sub/b.py": BOTH})
     ran = run("check", "a.py", "sub")
     assert (ran.code, ran.out, len(ran.err)) == (2, [], 1)
-    assert ran.err[0].startswith(f"gradlint: error: {root}/sub/pyproject.toml: not valid TOML: ")
+    assert ran.err[0].startswith(f"gradlint: error: {root}/sub/pyproject.toml:1:6: not valid TOML: ")
 
 
 def test_unreadable_files_stay_reported_under_select(run: Run, tree: Tree) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from gradlint.report.printable import printable
 from gradlint.settings.config import ConfigError
-from gradlint.settings.file import KEYS, load
+from gradlint.settings.file import load
+from gradlint.settings.keys import KEY_OF
 from gradlint.source.discover import excludes
 
 _VALUES = [
@@ -27,7 +28,7 @@ _VALUES += ['["\\u0000"]', '"full"', '["ALL"]', "{}", "[1]", "1979-05-27", '"\\u
 
 def configuration(rng: random.Random) -> str:
     """Return the text of a `gradlint.toml`, which need not be TOML."""
-    keys = [rng.choice([*KEYS, "tool", "selekt", '"a b"', ""]) for _ in range(rng.randint(0, 4))]
+    keys = [rng.choice([*KEY_OF, "tool", "selekt", '"a b"', ""]) for _ in range(rng.randint(0, 4))]
     return "".join(f"{key} = {rng.choice(_VALUES)}{rng.choice(['', ' ', chr(0), ' #'])}\n" for key in keys)
 
 

@@ -36,24 +36,24 @@ def always(finding: Finding) -> bool:
 
 def test_concise_is_one_line_each() -> None:
     """Whatever the message holds; coloured if asked."""
-    assert list(concise([FINDING], Paint(), never)) == ["a.py:2:1: GRD101 torch raises"]
-    assert list(concise([FINDING], Paint(), always)) == ["a.py:2:1: GRD101 [*] torch raises"]
+    assert list(concise([FINDING], Paint(), never)) == ["a.py:2:1: error: GRD101 leaf-inplace: torch raises"]
+    assert list(concise([FINDING], Paint(), always)) == ["a.py:2:1: error: GRD101 leaf-inplace [*]: torch raises"]
     assert list(concise([FINDING], Paint(True), never)) == [
-        "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31mGRD101\x1b[0m torch raises"
+        "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31merror:\x1b[0m \x1b[1mGRD101\x1b[0m leaf-inplace: torch raises"
     ]
 
 
 def test_full_shows_the_fix() -> None:
     """And says when it is unsafe; a finding without text has no frame."""
-    assert list(full([FINDING], {"a.py": "import torch\nw += 1\n"}, Paint(), never)) == [
-        "GRD101 leaf-inplace: torch raises\n"
+    assert list(full([FINDING], {"a.py": "import torch\nw += 1\n"}, Paint(), never, {})) == [
+        "error[GRD101] leaf-inplace: torch raises\n"
         " --> a.py:2:1\n"
         "  |\n"
         "2 | w += 1\n"
         "  | ^^^^^^\n"
         " = fix (unsafe: it changes values): write it under no_grad\n"
     ]
-    assert next(full([FINDING], {}, Paint(), never)).splitlines()[1:3] == [
+    assert next(full([FINDING], {}, Paint(), never, {})).splitlines()[1:3] == [
         " --> a.py:2:1",
         " = fix (unsafe: it changes values): write it under no_grad",
     ]

@@ -1,0 +1,52 @@
+"""Words of the user that name nothing, and what may have been meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from gradlint.rules.registry import all_rules
+from gradlint.settings.config import ConfigError
+from gradlint.settings.selection import unknown_word
+
+_CODE = re.compile(r"([A-Za-z]+)\d\w*")
+_OURS = "GRD"
+
+
+def check_words(words: Iterable[str], where: str) -> None:
+    """Refuse a word that names no rule, and offer the closest one that does."""
+    rules = all_rules()
+    word = unknown_word(words, rules)
+    if word is None:
+        return
+    code = _CODE.fullmatch(word)
+    if code is not None and not code[1].upper().startswith(_OURS):
+        raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {_OURS}")
+    near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
+    raise ConfigError(f"{where}: `{word}` names no rule and begins no code{did_you_mean(near)}")
+
+
+def near_words(word: str, known: Sequence[str]) -> list[str]:
+    """Return the known word that is spelled almost like a word, if there is one."""
+    return difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+
+
+def did_you_mean(near: Sequence[str]) -> str:
+    """Return the end of a line that offers words."""
+    return f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
+
+
+def _near_codes(word: str, known: Sequence[str]) -> list[str]:
+    """Return the code that a slip of one letter may have turned into the word, of the same hundred; not a guess."""
+    upper = word.upper()
+    near = [code for code in known if code[:4] == upper[:4] and _is_one_edit(upper, code)]
+    return [upper] if upper in known else near if len(near) == 1 else []
+
+
+def _is_one_edit(word: str, code: str) -> bool:
+    """Return whether one letter less, more, or other than in the word gives the code."""
+    if len(word) == len(code):
+        return sum(a != b for a, b in zip(word, code, strict=True)) == 1
+    longer, shorter = (word, code) if len(word) > len(code) else (code, word)
+    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
