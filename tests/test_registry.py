@@ -49,5 +49,5 @@ def test_a_file_holds_one_rule_of_its_name(made: types.ModuleType, message: str)
 def test_a_rule_is_found_by_its_words() -> None:
     """Code, prefix, or name."""
     assert [rule.code for rule in rules_about("invalid-syntax")] == ["GRD001"]
-    assert [rule.code for rule in rules_about("GRD0")] == ["GRD001", "GRD002", "GRD003", "GRD004"]
+    assert [rule.code for rule in rules_about("GRD0")] == ["GRD001", "GRD002", "GRD003", "GRD004", "GRD005"]
     assert rules_about("no-such-rule") == ()

@@ -1,23 +1,23 @@
-"""What comments silence, and which of them silence nothing."""
+"""What comments silence, which of them silence nothing, and which are wrong."""
 
 from __future__ import annotations
 
-import io
-import tokenize
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
+from gradlint.rules.files.wrong_suppression import WrongSuppression
 from gradlint.settings.config import Config
+from gradlint.settings.silenced import ALL, OURS, Silence, Suppressions
 from gradlint.source.read import split_lines
-from gradlint.source.suppressions import Listed, Suppressions, listed
+from gradlint.source.suppressions import Comment, Word, comments
 
 OUT_OF_STEPS = "out of steps"
 """What the interpreter counts when it gives up a part of the file: what it would have found there is not known."""
-
-_OURS = "GRD"
 
 
 class Silencing(Frozen):
@@ -33,78 +33,125 @@ class Silencing(Frozen):
     def apply(
         self, found: tuple[Finding, ...], text: str, filename: str, config: Config
     ) -> tuple[tuple[Finding, ...], int]:
-        """Return the findings that remain, with one for each comment that silences nothing; and how many do not."""
-        if config.ignore_noqa:
-            return found, 0
-        unused = tuple(self._unused(found, text, filename))
-        if not found and not unused:
-            return (), 0
-        suppressions = Suppressions.read(text)
-        kept = [finding for finding in (*found, *unused) if not suppressions.cover(finding)]
-        return tuple(sorted(kept, key=lambda finding: finding.sort_key)), len(found) + len(unused) - len(kept)
+        """Return the findings that remain, with those about the comments themselves; and how many do not."""
+        read = () if config.ignore_noqa else comments(text)
+        if not read:
+            return tuple(sorted(found, key=lambda finding: finding.sort_key)), 0
+        suppressions = Suppressions.of(read, self.known)
+        kept = [finding for finding in found if not suppressions.cover(finding)]
+        about = list(_About(self, suppressions, split_lines(text), filename).findings())
+        kept += [finding for finding in about if not suppressions.cover_remark(finding)]
+        silenced = len(found) + len(about) - len(kept)
+        return tuple(sorted(kept, key=lambda finding: finding.sort_key)), silenced
 
-    def _unused(self, found: tuple[Finding, ...], text: str, filename: str) -> Iterator[Finding]:
-        rule = next((rule for rule in self.selected if isinstance(rule, UnusedSuppression)), None)
-        if rule is None or not self.complete:
-            return
-        for comment in listed(text):
-            needless = [code for code, _, _ in comment.codes if self._is_needless(code, comment, found)]
-            if needless and _is_comment(text, comment):
-                yield _finding(rule, comment, needless, text, filename)
+    @cached_property
+    def _codes(self) -> frozenset[str]:
+        return frozenset(rule.code for rule in self.selected)
 
-    def _is_needless(self, code: str, comment: Listed, found: tuple[Finding, ...]) -> bool:
-        """Return whether a code is ours, and all its rules judged the file and found nothing that it silences."""
-        if not code.startswith(_OURS):
+    def judges(self, prefix: str) -> bool:
+        """Return whether all rules that a code may mean, and that are not off by default, judged the whole file."""
+        meant = [rule for rule in self.known if rule.code.startswith(prefix)]
+        off = [rule for rule in meant if rule.code not in self._codes]
+        return self.complete and not any(rule.default for rule in off) and not (meant and len(off) == len(meant))
+
+
+@dataclass
+class _About:
+    """What is to be said of the comments of one file, once it is known what they silence."""
+
+    silencing: Silencing
+    suppressions: Suppressions
+    rows: list[str]
+    filename: str
+    _rules: dict[type[Rule], Rule] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find out which of the two rules are on."""
+        self._rules = {type(rule): rule for rule in self.silencing.selected}
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, and what is not needed."""
+        wrong, unused = self._rules.get(WrongSuppression), self._rules.get(UnusedSuppression)
+        if wrong is not None:
+            yield from self._wrong(wrong)
+        if unused is not None and self.silencing.complete:
+            yield from self._unused(unused)
+
+    def _wrong(self, rule: Rule) -> Iterator[Finding]:
+        for comment in self.suppressions.comments:
+            if comment.fault is not None:
+                yield self._finding(rule, comment, _nothing(comment.fault), comment.hint)
+        for comment, word in self.suppressions.unknown:
+            hint = "name a rule, its code, or the first letters of one"
+            yield self._finding(
+                rule, comment, f"`{word.text}` names no rule and begins no code: it has no effect", hint
+            )
+        for comment in self.suppressions.never_opened:
+            message = "nothing is disabled here that this comment could enable"
+            yield self._finding(rule, comment, message, "remove it", fix=self._fix(comment, comment.words))
+
+    def _unused(self, rule: Rule) -> Iterator[Finding]:
+        for number, comment in enumerate(self.suppressions.comments):
+            needless = [one.word for one in self.suppressions.of_comment(number) if self._is_needless(one)]
+            if not needless:
+                continue
+            names = ", ".join(f"`{word.text}`" for word in needless if word is not None)
+            what = f"{names}, of which there is nothing to silence here" if names else "nothing"
+            words = tuple(word for word in needless if word is not None)
+            yield self._finding(
+                *(rule, comment, f"this comment silences {what}", _hint(comment)),
+                fix=self._fix(comment, words),
+            )
+
+    def _is_needless(self, silence: Silence) -> bool:
+        """Return whether a code is ours, and all its rules judged the file and found nothing that it silences.
+
+        A bare comment may be there for other tools, and one for the whole file is meant whatever stands in it.
+        """
+        if silence.key in self.suppressions.used:
             return False
-        selected = {rule.code for rule in self.selected}
-        meant = [rule for rule in self.known if rule.code.startswith(code)]
-        off = [rule for rule in meant if rule.code not in selected]
-        if any(rule.default for rule in off) or (meant and len(off) == len(meant)):
-            return False
-        return not any(
-            finding.code.startswith(code)
-            and (comment.whole_file or finding.lines[0] <= comment.row <= finding.lines[1])
-            for finding in found
+        if silence.prefix == ALL:
+            bare = silence.comment.ours and silence.comment.scope != "file"
+            return bare and self.silencing.judges(OURS)
+        return silence.prefix.startswith(OURS) and self.silencing.judges(silence.prefix)
+
+    def _finding(self, rule: Rule, comment: Comment, message: str, hint: str | None, fix: Fix | None = None) -> Finding:
+        return Finding(
+            code=rule.code,
+            name=rule.name,
+            message=message,
+            severity=rule.severity,
+            effect=rule.effect,
+            filename=self.filename,
+            span=Span(Position(comment.row, comment.start + 1), Position(comment.row, comment.end + 1)),
+            lines=(comment.row, comment.row),
+            hint=hint,
+            fix=fix,
         )
 
-
-def _is_comment(text: str, comment: Listed) -> bool:
-    """Return whether it is a comment for Python, too, and no part of a string."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return any(
-        token.type == tokenize.COMMENT and token.start[0] == comment.row and token.start[1] <= comment.start
-        for token in tokens
-    )
-
-
-def _finding(rule: Rule, comment: Listed, needless: list[str], text: str, filename: str) -> Finding:
-    names = ", ".join(f"`{code}`" for code in needless)
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        message=f"this comment silences {names}, of which there is nothing to silence here",
-        severity=rule.severity,
-        effect=rule.effect,
-        filename=filename,
-        span=Span(Position(comment.row, comment.start + 1), Position(comment.row, comment.end + 1)),
-        lines=(comment.row, comment.row),
-        hint="remove what is not needed: it would hide the next mistake",
-        fix=_fix(comment, needless, text),
-    )
+    def _fix(self, comment: Comment, needless: Iterable[Word]) -> Fix:
+        """Take the codes out; where none is left, the comment, with the space before it."""
+        line, out = self.rows[comment.row - 1], set(needless)
+        left = [word.text for word in comment.words if word not in out]
+        if left:
+            first, last = comment.words[0].start, comment.words[-1].end
+            return _fixed(comment.row, first, last, ", ".join(left), "remove the needless codes")
+        end = comment.end if comment.ours or not comment.words else comment.words[-1].end
+        rest = line[end:].strip()
+        if rest and not rest.startswith("#"):
+            rest = f"# {rest}"
+        start = comment.start if rest else len(line[: comment.start].rstrip())
+        return _fixed(comment.row, start, len(line), rest, "remove the comment")
 
 
-def _fix(comment: Listed, needless: list[str], text: str) -> Fix:
-    """Take the codes out; where none is left, the comment, with the space before it."""
-    line = split_lines(text)[comment.row - 1].rstrip("\r\n")
-    left = [line[start:end] for code, start, end in comment.codes if code not in needless]
-    first, last = comment.codes[0][1], comment.codes[-1][2]
-    if left:
-        return _fixed(comment.row, first, last, ", ".join(left), "remove the needless codes")
-    rest = line[last:].strip()
-    if rest and not rest.startswith("#"):
-        rest = f"# {rest}"
-    start = comment.start if rest else len(line[: comment.start].rstrip())
-    return _fixed(comment.row, start, len(line), rest, "remove the comment")
+def _nothing(fault: str) -> str:
+    return f"this comment silences nothing: {fault}"
+
+
+def _hint(comment: Comment) -> str:
+    if comment.verb == "ignore" and comment.alone:
+        return "on a line of its own, it is about no statement: write `ignore-next-line`, or remove it"
+    return "remove what is not needed: it would hide the next mistake"
 
 
 def _fixed(row: int, start: int, end: int, content: str, message: str) -> Fix:

@@ -18,6 +18,7 @@ BAD: dict[str, tuple[Verdict, str]] = {
     "GRD001-bad-a-bracket-that-is-never-closed:2": ("unconfirmed", _NO_FILE),
     "GRD003-bad-1:4": ("unconfirmed", _COMMENT),
     "GRD003-bad-one-needless-code-of-two:4": ("unconfirmed", _COMMENT),
+    "GRD005-bad-1:4": ("unconfirmed", _COMMENT),
     "GRD004-bad-1:5": ("unconfirmed", _REVEAL),
     "GRD004-bad-through-the-module-s-name:5": ("unconfirmed", _REVEAL),
     "GRD404-bad-a-mean-that-a-penalty-reaches-as-well:8": (

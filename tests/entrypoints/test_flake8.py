@@ -63,6 +63,7 @@ def flake8(installed: Path, tmp_path: Path, source: str, *arguments: str) -> lis
         (SOURCE.replace("+= 1", "+= (\n    1\n)  # noqa: GRD101"), [], []),
         (SOURCE.replace("+= 1", "+= (\n    1\n)  # noqa: GRD101"), ["--disable-noqa"], [FOUND]),
         (SOURCE + "# gradlint: noqa\n", [], []),
+        (SOURCE.replace("+= 1", "+= 1  # gradlint: ignore[GRD101]"), [], []),
         (SOURCE + "# flake8: noqa\n", [], []),
     ],
 )

@@ -20,7 +20,7 @@ _LOCAL = {
     *("removed-api", "misspelt-name", "dtype-mismatch", "inplace-broadcast", "gradient-shape", "loss-broadcast"),
     *("integer-requires-grad", "backward-nonscalar", "activation-loss-mismatch", "closure-missing"),
 }
-_COMMENTS = {"unused-suppression": "a comment is nothing that runs"}
+_COMMENTS = dict.fromkeys(("unused-suppression", "wrong-suppression"), "a comment is nothing that runs")
 _NAMES = frozenset({"MisspeltName", "RemovedName", "RemovedArgument", "FunctionWithoutApply"})
 """Faults of a `name` that is not there."""
 

@@ -4,7 +4,7 @@ from gradlint.rules.base import Rule
 
 
 class UnusedSuppression(Rule):
-    """A `# noqa` comment names a code of gradlint and suppresses no finding.
+    """A comment is there to silence findings of gradlint, and silences none.
 
     What torch does
         Nothing: the comment is for gradlint.
@@ -14,11 +14,13 @@ class UnusedSuppression(Rule):
         fault of that kind on the line.
 
     When it may be wrong
-        Codes of other tools, a bare `# noqa`, and codes of rules that are not selected in this run are not
-        reported. Neither is a comment in a file that is too large to be checked completely.
+        Codes of other tools, a bare `# noqa`, a comment without codes for a whole file, and codes of rules that
+        are not selected in this run are not reported. Neither is a comment in a file that is too large to be
+        checked completely.
 
     Instead
-        Remove the code. `--fix` does this.
+        Remove the code, or the comment. `--fix` does this. All forms of such comments are listed in
+        `docs/suppressions.md`.
 
     References
         https://docs.astral.sh/ruff/rules/unused-noqa/
