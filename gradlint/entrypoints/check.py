@@ -31,6 +31,7 @@ from gradlint.settings.file import FORMATS, check_words, load
 from gradlint.settings.nearest import Configs
 from gradlint.settings.selection import Selection
 from gradlint.source.environment.place import interpreter
+from gradlint.source.read import LARGEST
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -187,7 +188,10 @@ def _piped(options: Options) -> bytes | None:
         return None
     if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
-    return sys.stdin.buffer.read()
+    piped = sys.stdin.buffer.read(LARGEST + 1)
+    if len(piped) > LARGEST:
+        raise ConfigError(f"standard input has more than {LARGEST:,} bytes")
+    return piped
 
 
 def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:

@@ -69,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("gradlint: interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
+        try:
+            _require_current_directory()
+        except click.ClickException as gone:
+            return _complain(gone)
         traceback.print_exc()
         print(f"gradlint: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         return 2
