@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from gradlint.settings.config import Config, Overrides
@@ -23,7 +24,7 @@ class Configs:
         if self._fixed is not None:
             return self._fixed
         passed = []
-        for above in (directory, *directory.parents):
+        for above in chain((directory,), directory.parents):
             if above in self._found:
                 break
             passed.append(above)

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +55,7 @@ class Gitignores:
     def _unread(self, directory: Path) -> list[Path]:
         """Return the directory and those above it that count: to the root of the repository, or of the walk."""
         found: list[Path] = []
-        for one in (directory, *directory.parents):
+        for one in chain((directory,), directory.parents):
             if one in self._specs:
                 return found
             found.append(one)
@@ -110,7 +110,7 @@ class Discovery:
     links: list[str] = field(default_factory=list)
     """The links that are not followed, as they lead out of the directory that was asked for."""
     broken: list[str] = field(default_factory=list)
-    """What is wrong with `.gitignore` files, and configurations of folders that nobody asked for, which are left out."""
+    """What is wrong with `.gitignore` files, and with configurations that nobody asked for, which are left out."""
     _gitignores: Gitignores = field(init=False)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ _PARTS = re.compile(r"\w+|[^\w\s]|\n")
 
 
 def is_too_long(text: str) -> bool:
-    """Return whether a program has more parts than are read; what stands in strings and comments counts only roughly."""
+    """Return whether a program has more parts than are read; of strings and comments only fields count."""
     if len(text) <= LONGEST or not _has_more(_PARTS.finditer(text)):
         return False
     return _has_more(_tokens(text))
