@@ -125,7 +125,7 @@ def check_content(content: bytes | str, filename: str, config: Config, checker: 
     """Check what is no file of ours to read: standard input, or what flake8 holds; never raises."""
     checking = checker or Checker()
     path = Path(os.path.abspath(filename))
-    found = Found(filename, path, config, explicit=path.is_file())
+    found = Found(filename, path, config, explicit=os.path.isfile(path))
 
     def run() -> Outcome:
         checked = checking.check_content(content, filename, config)

@@ -30,6 +30,7 @@ from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.keys import FORMATS
 from gradlint.settings.nearest import Configs
+from gradlint.source.read import LARGEST
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -168,7 +169,10 @@ def _piped(options: Options) -> bytes | None:
         return None
     if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
-    return sys.stdin.buffer.read()
+    piped = sys.stdin.buffer.read(LARGEST + 1)
+    if len(piped) > LARGEST:
+        raise ConfigError(f"standard input has more than {LARGEST:,} bytes")
+    return piped
 
 
 def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:

@@ -88,6 +88,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     except SystemExit as leaving:  # By a signal that was made one.
         return leaving.code if isinstance(leaving.code, int) else 2
     except Exception as error:
+        try:
+            _require_current_directory()
+        except click.ClickException as gone:
+            return _complain(gone)
         traceback.print_exc()
         print(f"gradlint: internal error: {type(error).__name__}: {error}", file=sys.stderr)
         return 2

@@ -46,7 +46,7 @@ def explain(place: str, output_format: str) -> None:
 def _parse(place: str) -> tuple[str, int | None, int | None]:
     """The file, and the row and column if they are given; a file whose name ends like a place is taken as it is."""
     found = _PLACE.fullmatch(place)
-    if found is None or Path(place).is_file():
+    if found is None or os.path.isfile(place):
         return place, None, None
     row, column = found["row"], found["column"]
     return found["file"], int(row) if row else None, int(column) if column else None

@@ -13,7 +13,8 @@ from pathlib import Path
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.printable import printable
-from gradlint.source.read import decode
+from gradlint.source.read import LARGEST, decode
+from gradlint.source.regular import content_of
 
 
 def write_files(outcome: Outcome) -> dict[str, str]:
@@ -83,7 +84,7 @@ def _write(target: Path, before: str, after: str) -> None:
         _NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
     """
     try:
-        content = target.read_bytes()
+        content = content_of(target, LARGEST)
         if decode(content) != before:
             raise _NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):

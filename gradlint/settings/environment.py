@@ -15,8 +15,8 @@ def environment_of(root: Path, named: str | None = None) -> Path | None:
     """Return the interpreter or the directory of the environment of the project at a root; None for none."""
     if named is not None:
         path = root / os.path.expanduser(named)
-        return path if path.exists() or os.path.dirname(named) else interpreter(named)
+        return path if os.path.exists(path) or os.path.dirname(named) else interpreter(named)
     beside = (root / name for name in _BESIDE)
-    found = next((folder for folder in beside if (folder / "pyvenv.cfg").is_file()), None)
+    found = next((folder for folder in beside if os.path.isfile(folder / "pyvenv.cfg")), None)
     active = next((os.environ[name] for name in _ACTIVE if os.environ.get(name)), None)
     return found or (None if active is None else Path(active))

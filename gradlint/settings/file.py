@@ -12,6 +12,7 @@ from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.environment import environment_of
 from gradlint.settings.keys import Layer
 from gradlint.settings.layers import layer, settled
+from gradlint.source.regular import CONFIGURATION, content_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,7 +32,7 @@ def load(path: Path) -> Config:
 def configured_in(directory: Path) -> Config | None:
     """Return the configuration that stands in the directory itself; `gradlint.toml` goes before `pyproject.toml`."""
     for path in (directory / name for name in FILES):
-        table = _our_table(path) if path.is_file() else None
+        table = _our_table(path) if os.path.isfile(path) else None
         if table is not None:
             return _config_of(path, table)
     return None
@@ -61,16 +62,28 @@ def _our_table(path: Path) -> Mapping[str, object] | None:
 
 def _parse(path: Path) -> Mapping[str, object]:
     try:
-        document: dict[str, object] = tomllib.loads(path.read_text(encoding="utf-8"))
-        return document
+        text = content_of(path, CONFIGURATION).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    if sum(line.count(".") ** 2 for line in text.split("\n")) > _MOST_DOTS:
+        raise ConfigError(f"{path}: has keys of too many parts to be read")
+    try:
+        document: dict[str, object] = tomllib.loads(text)
+        return document
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         where = f"{path}:{place[1]}:{place[2]}" if place else f"{path}"
         raise ConfigError(f"{where}: not valid TOML: {_PLACE.sub('', str(error))}") from error
+    except ValueError as error:  # Of numbers that are too long, which tomllib lets pass.
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: is nested too deeply to be read") from error
+
+
+_MOST_DOTS = 4_000_000
+"""Of the squares of how many dots stand in each row: so many steps tomllib takes for a key of that many parts."""
 
 
 def _config_of(path: Path, entries: Mapping[str, object]) -> Config:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from gradlint.domain.finding import Finding
@@ -49,19 +50,21 @@ class Configs:
         """Return the configuration that holds for the files in an absolute directory: the nearest, going up."""
         if self._fixed is not None:
             return self._fixed
-        if directory not in self._found:
-            self._found[directory] = self._look_up(directory)
+        passed = []
+        for above in chain((directory,), directory.parents):
+            if above in self._found:
+                break
+            passed.append(above)
+            found = configured_in(above)
+            if found is not None:
+                # Who wrote the tree may not have files rewritten by those who only check it.
+                self._found[above] = self._overrides.apply(replace(found, fix=False))
+                break
+        else:
+            self._found[above] = self._overrides.apply(Config(environment=environment_of(Path.cwd())))
+        self._found.update(dict.fromkeys(passed, self._found[above]))
         return self._found[directory]
 
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding makes the run fail, by the configuration of its file."""
         return self.of(Path(finding.filename).absolute().parent).fails(finding)
-
-    def _look_up(self, directory: Path) -> Config:
-        found = configured_in(directory)
-        if found is not None:
-            # Who wrote the tree may not have files rewritten by those who only check it.
-            return self._overrides.apply(replace(found, fix=False))
-        if directory == directory.parent:
-            return self._overrides.apply(Config(environment=environment_of(Path.cwd())))
-        return self.of(directory.parent)

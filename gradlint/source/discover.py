@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import NamedTuple
 
 from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.nearest import Configs
 from gradlint.source.patterns import Patterns
 from gradlint.source.read import OUTSIDE, Unusable, leads_out, unreadable
+from gradlint.source.regular import CONFIGURATION, content_of
 
 SUFFIX = ".py"
 NOTEBOOK = ".ipynb"
@@ -23,10 +26,14 @@ _OF_A_NOTEBOOK = "notebooks are not read: check the script that `jupyter nbconve
 
 
 class Gitignores:
-    """The `.gitignore` files of all directories that were asked about, each read once."""
+    """The `.gitignore` files of all directories that were asked about, each read once.
 
-    def __init__(self) -> None:
+    What cannot be read of them is put on the list of `problems`.
+    """
+
+    def __init__(self, problems: list[str]) -> None:
         self._specs: dict[Path, tuple[tuple[Path, Patterns], ...]] = {}
+        self._problems = problems
 
     def ignore(self, path: Path, *, is_directory: bool) -> bool:
         """Return whether git would leave this entry of a directory out; the deepest file with an opinion decides.
@@ -40,32 +47,41 @@ class Gitignores:
         return False
 
     def _above(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
-        if directory not in self._specs:
-            self._specs[directory] = (*self._outer(directory), *_rules(directory))
+        for one in reversed(self._unread(directory)):
+            outer = () if os.path.exists(one / ".git") else self._specs.get(one.parent, ())
+            self._specs[one] = (*outer, *self._rules(one))
         return self._specs[directory]
 
-    def _outer(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
-        """Return what holds from further up: to the root of the repository, or, outside of any, of the walk."""
-        parent = directory.parent
-        if (directory / ".git").exists() or parent == directory:
-            return ()
-        in_repository = any((above / ".git").exists() for above in directory.parents)
-        return self._above(parent) if in_repository or parent in self._specs else ()
+    def _unread(self, directory: Path) -> list[Path]:
+        """Return the directory and those above it that count: to the root of the repository, or of the walk."""
+        found: list[Path] = []
+        for one in chain((directory,), directory.parents):
+            if one in self._specs:
+                return found
+            found.append(one)
+            if os.path.exists(one / ".git"):
+                return found
+        return found[:1]
+
+    def _rules(self, directory: Path) -> list[tuple[Path, Patterns]]:
+        """Return the rules of one directory; at the root of a repository also those that are private to the clone."""
+        exclude, ignore = directory / ".git" / "info" / "exclude", directory / ".gitignore"
+        texts = [self._text(exclude), self._text(ignore, follow=False)]
+        spec = Patterns(line for text in texts for line in text.split(b"\n"))
+        return [(directory, spec)] if spec else []
+
+    def _text(self, path: Path, *, follow: bool = True) -> bytes:
+        """Return the content, without a mark of UTF-8; empty where git itself would not read it."""
+        try:
+            return content_of(path, CONFIGURATION, follow=follow).removeprefix(codecs.BOM_UTF8)
+        except OSError as error:
+            if error.errno not in _ABSENT:
+                self._problems.append(f"{path}: cannot be read, and counts as empty: {error.strerror}")
+            return b""
 
 
-def _rules(directory: Path) -> list[tuple[Path, Patterns]]:
-    """Return the rules of one directory; at the root of a repository also those that are private to the clone."""
-    texts = [_text(directory / ".git" / "info" / "exclude"), _text(directory / ".gitignore")]
-    lines = [line for text in texts for line in text.split(b"\n")]
-    return [(directory, Patterns(lines))] if lines else []
-
-
-def _text(path: Path) -> bytes:
-    """Return the content, without a mark of UTF-8; empty where there is none or git itself could not read it."""
-    try:
-        return path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    except OSError:
-        return b""
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""The errors that say that there is no such file."""
 
 
 class Found(Frozen):
@@ -78,6 +94,13 @@ class Found(Frozen):
     problem: Unusable | None = None
 
 
+class _Folder(NamedTuple):
+    """A directory to look into, under the name by which the user knows it."""
+
+    path: Path
+    name: str
+
+
 @dataclass
 class Discovery:
     """What there is below some paths. Links to directories are not followed, so no circle holds us up."""
@@ -87,8 +110,12 @@ class Discovery:
     links: list[str] = field(default_factory=list)
     """The links that are not followed, as they lead out of the directory that was asked for."""
     broken: list[str] = field(default_factory=list)
-    """What is wrong with configurations of folders that nobody asked for, the files of which are left out."""
-    _gitignores: Gitignores = field(default_factory=Gitignores)
+    """What is wrong with `.gitignore` files, and with configurations that nobody asked for, which are left out."""
+    _gitignores: Gitignores = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Let what cannot be read of `.gitignore` files be told as well."""
+        self._gitignores = Gitignores(self.broken)
 
     def files(self, names: Iterable[str]) -> list[Found]:
         """Return every file once, in the order of the arguments, sorted below each."""
@@ -106,7 +133,7 @@ class Discovery:
 
     def _below(self, name: str, *, asked: bool = True) -> Iterator[Found]:
         path = Path(os.path.abspath(name))
-        if path.is_dir():
+        if os.path.isdir(path):
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
                 yield from self._walk(path, name, path, asked)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
@@ -118,7 +145,19 @@ class Discovery:
             yield Found(name, path, config, explicit=True, problem=problem)
 
     def _walk(self, directory: Path, name: str, root: Path, asked: bool) -> Iterator[Found]:
-        """Yield the Python files in and below one directory; an entry that is kept out is not even looked into."""
+        """Yield the Python files in and below one directory, however deep."""
+        waiting = [self._listed(directory, name, root, asked)]
+        while waiting:
+            found = next(waiting[-1], None)
+            if found is None:
+                waiting.pop()
+            elif isinstance(found, Found):
+                yield found
+            else:
+                waiting.append(self._listed(found.path, found.name, root, asked))
+
+    def _listed(self, directory: Path, name: str, root: Path, asked: bool) -> Iterator[Found | _Folder]:
+        """Yield the Python files and the directories in one; an entry that is kept out is not even looked into."""
         try:
             config = self.configs.of(directory)
         except ConfigError as error:
@@ -139,8 +178,8 @@ class Discovery:
             if self._excluded(path, config, is_directory=is_directory):
                 continue
             if is_directory:
-                yield from self._walk(path, known_as, root, asked)
-            elif entry.name.endswith(SUFFIX) and not path.is_dir():
+                yield _Folder(path, known_as)
+            elif entry.name.endswith(SUFFIX) and not os.path.isdir(path):
                 if entry.is_symlink() and not config.follow_links and leads_out(path, root):
                     self.links.append(known_as)
                 else:

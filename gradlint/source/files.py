@@ -13,7 +13,7 @@ from gradlint.source.environment.environment import Environment
 from gradlint.source.layout import Layout
 from gradlint.source.lower import lower_module
 from gradlint.source.parse import parse
-from gradlint.source.read import Unusable, decode, leads_out, read_bytes
+from gradlint.source.read import Unusable, decode, read_bytes
 
 
 class Unit:
@@ -56,9 +56,8 @@ class Files(Layout):
     """
 
     def __init__(self, environment: Environment | None = None, *, follow_links: bool = True) -> None:
-        super().__init__()
+        super().__init__(follow_links=follow_links)
         self.environment = environment
-        self._follow_links = follow_links
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
@@ -70,8 +69,7 @@ class Files(Layout):
     def _read(self, path: str) -> Unit | None:
         if self.environment is not None and self.environment.module(path) is not None:
             return _statement(path, self.environment)
-        outside = not self._follow_links and leads_out(Path(path), Path(self.project(path)))
-        return None if outside else _read(path)
+        return _read(path)
 
     def own(self, path: str, text: str) -> Unit | Unusable:
         """Return the file that is checked, whose text is at hand, and drop what was not used for long."""
@@ -109,8 +107,8 @@ class Files(Layout):
 
 
 def _read(path: str) -> Unit | None:
-    content = read_bytes(Path(path)) if path.endswith(".py") else None
-    text = decode(content) if isinstance(content, bytes) and len(content) <= LONGEST else None
+    content = read_bytes(Path(path), LONGEST) if path.endswith(".py") else None
+    text = decode(content) if isinstance(content, bytes) else None
     if not isinstance(text, str):
         return None
     module = parse(text)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gradlint.source.files import LONGEST
 from gradlint.source.layout import INIT, Layout
 from gradlint.source.read import decode, read_bytes
 
@@ -17,7 +18,7 @@ MOST = 30
 
 def importers_of(files: Iterable[str], others: Iterable[str], layout: Layout) -> list[str]:
     """Return which of the other files import one of some files, or a file that does."""
-    texts = {path: content for path in others if isinstance(content := read_bytes(Path(path)), bytes)}
+    texts = {path: content for path in others if isinstance(content := read_bytes(Path(path), LONGEST), bytes)}
     wanted = list(files)
     found: list[str] = []
     for target in wanted:

@@ -4,6 +4,7 @@ The root is the nearest folder above that holds a project's marks (`pyproject.to
 looked for where Python would find them if it were run as projects are: beside the script, beside the outermost package,
 in the folders above up to the root, in `src` of each of these, and where the file adds to `sys.path`. Without any mark,
 as in an archive that was unpacked, a few folders above are looked in, too, but none in which packages are installed.
+Links that lead out of where a name is looked for are followed only where that is asked for.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
+from pathlib import Path
 from typing import NamedTuple
 
+from gradlint.source.read import leads_out
 from gradlint.source.search_path import added_folders
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
@@ -40,8 +43,11 @@ class Root(NamedTuple):
 class Layout:
     """The folders of projects, each listed once."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, follow_links: bool = False) -> None:
+        self._follow_links = follow_links
+        self._leads_out = lru_cache(_KEPT)(leads_out)
         self._entries = lru_cache(_KEPT)(_list)
+        self._projects = lru_cache(_KEPT)(self._find_project)
         self._roots = lru_cache(_KEPT)(self._find_roots)
         self._added = lru_cache(_KEPT)(self._find_added)
 
@@ -52,30 +58,40 @@ class Layout:
         parts = tuple(dotted.split(".")) if dotted else ()
         folder = os.path.dirname(importer)
         if level:
-            return self._relative(folder, parts, level)
+            return self._admitted(importer, self._relative(folder, parts, level))
         if not parts or parts[0] == "torch":
             return None
         for root in self._roots(folder):
             if root.only in (None, parts[0]) and (root.script or parts[0] not in sys.stdlib_module_names):
-                found = self._inside(root.folder, parts)
+                found = self._admitted(importer, self._inside(root.folder, parts), root.folder)
                 if found is not None:
                     return found
         if parts[0] in sys.stdlib_module_names:
             return None
-        added = (self._inside(one, parts) for one in self._added(importer))
+        added = (self._admitted(importer, self._inside(one, parts), one) for one in self._added(importer))
         return next((found for found in added if found is not None), None)
+
+    def _admitted(self, importer: str, found: str | None, folder: str = "") -> str | None:
+        """Return what was found, unless a link on the way leads out of the project, or, beside it, of the folder."""
+        if found is None or self._follow_links:
+            return found
+        project = self.project(importer)
+        top = project if not folder or f"{folder}{os.sep}".startswith(f"{project}{os.sep}") else folder
+        return None if self._leads_out(Path(found), Path(top)) else found
 
     def project(self, file: str) -> str:
         """Return the folder of the project of a file: below it stand the files that may import the file."""
-        folder = os.path.dirname(file)
+        return self._projects(os.path.dirname(file))
+
+    def _find_project(self, folder: str) -> str:
         marked, package = _climb(folder, self._is_marked), self._outermost(folder)
         return marked or (folder if package is None else os.path.dirname(package))
 
     def below(self, package: str, name: str) -> str | None:
         """Return the file of a module inside a package."""
         if os.path.basename(package) == INIT:
-            return self._inside(os.path.dirname(package), (name,))
-        return None if package.endswith(".py") else self._inside(package, (name,))
+            return self._admitted(package, self._inside(os.path.dirname(package), (name,)))
+        return None if package.endswith(".py") else self._admitted(f"{package}/", self._inside(package, (name,)))
 
     def _relative(self, folder: str, parts: tuple[str, ...], level: int) -> str | None:
         limit = self._limit(folder)

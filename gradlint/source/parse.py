@@ -12,7 +12,8 @@ from contextlib import contextmanager, nullcontext
 
 import libcst as cst
 
-from gradlint.source.read import Unusable, invalid, split_lines
+from gradlint.source.length import LONGEST, is_too_long
+from gradlint.source.read import Unusable, invalid, split_lines, unreadable
 
 MAX_BRACKETS = 200
 """CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""
@@ -32,6 +33,8 @@ _NOT_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 
 def parse(text: str) -> cst.Module | Unusable:
     """Return the module, with every node once in the tree; never raises for what the text contains."""
+    if is_too_long(text):
+        return unreadable(f"the program is too long: it has more than {LONGEST:,} words, signs, and rows")
     if "\0" in text:
         return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):

@@ -6,13 +6,13 @@ import codecs
 import io
 import os
 import re
-import stat
 import sys
 import tokenize
 from pathlib import Path
 
 from gradlint.domain.finding import Position
 from gradlint.domain.frozen import Frozen
+from gradlint.source.regular import NotRegularError, TooLargeError, content_of
 
 INVALID_SYNTAX = "GRD001"
 UNREADABLE_FILE = "GRD002"
@@ -36,17 +36,18 @@ def unreadable(message: str) -> Unusable:
     return Unusable(UNREADABLE_FILE, message, Position(1, 1))
 
 
-_KINDS = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+LARGEST = 10_000_000
+"""A longer file, in bytes, is not read."""
 
 
-def read_bytes(path: Path) -> bytes | Unusable:
-    """Return the content of a regular file; anything else is refused unopened, for a FIFO would block."""
+def read_bytes(path: Path, largest: int = LARGEST) -> bytes | Unusable:
+    """Return the content of a regular file that is not too large."""
     try:
-        mode = os.stat(path).st_mode
-        if not stat.S_ISREG(mode):
-            kind = next((name for holds, name in _KINDS if holds(mode)), "a device")
-            return unreadable(f"this is {kind}, not a file; standard input is read with `-`")
-        return path.read_bytes()
+        return content_of(path, largest)
+    except NotRegularError as error:
+        return unreadable(f"{error.strerror}; standard input is read with `-`")
+    except TooLargeError as error:
+        return unreadable(error.strerror)
     except OSError as error:
         return unreadable(f"cannot be read: {error.strerror or error}")
 
@@ -104,12 +105,20 @@ def decode(content: bytes) -> str | Unusable:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
     except SyntaxError as error:
         return _undetected(content, error)
+    if codecs.lookup(encoding).name in _NO_ENCODINGS:
+        return invalid(f"the coding line names {encoding}, in which no source is written")
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as error:
         return _undecodable(content, error, encoding)
     except LookupError as error:
         return invalid(f"the coding line names no text encoding: {error}")
+    except UnicodeError as error:
+        return invalid(f"the file is not {encoding}, which the coding line names: {error}")
+
+
+_NO_ENCODINGS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape"})
+"""Codecs that Python counts as text encodings, but that decode names or literals, some in the square of the length."""
 
 
 def _undecodable(content: bytes, error: UnicodeDecodeError, encoding: str) -> Unusable:

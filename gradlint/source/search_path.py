@@ -12,7 +12,7 @@ from gradlint.source.read import decode, read_bytes
 
 def added_folders(file: str, bases: tuple[str, ...]) -> tuple[str, ...]:
     """Return the folders, in order; a relative one stands below one of `bases`, whichever the script is run from."""
-    content = read_bytes(Path(file))
+    content = read_bytes(Path(file), _LARGEST)
     text = decode(content) if isinstance(content, bytes) and b"sys.path" in content else None
     if not isinstance(text, str):
         return ()
@@ -46,6 +46,9 @@ _SAME = frozenset(
 """Calls that give the path that they are given."""
 
 _DEPTH = 30
+
+_LARGEST = 500_000
+"""Of a longer file, in bytes, it is not known what it adds."""
 
 
 class _Texts:

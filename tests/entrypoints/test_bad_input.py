@@ -163,8 +163,8 @@ def chain(link: str, length: int) -> str:
 
 @pytest.mark.parametrize("link", ["-", "not ", "lambda: ", "+1", " if 1 else 1", "\nelif 1: pass"])
 def test_deep_code_of_other_kinds(run: Run, tree: Tree, link: str) -> None:
-    """50,000 links are refused like parentheses; Python cannot compile them either."""
-    tree({"deep.py": f"import torch\n{chain(link, 50_000)}", "good.py": ONE})
+    """30,000 links are refused like parentheses; Python cannot compile them either."""
+    tree({"deep.py": f"import torch\n{chain(link, 30_000)}", "good.py": ONE})
     message = "the code is nested too deeply: Python cannot compile it, and gradlint does not read it"
     assert run("check").out == [
         f"deep.py:1:1: error: GRD001 invalid-syntax: {message}",
@@ -225,7 +225,7 @@ def test_a_notebook_is_not_taken_for_python(run: Run, tree: Tree) -> None:
 def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file and a directory without permission: told, and the others checked."""
     root = tree({"a.py": ONE, "file.py": ONE, "locked/b.py": ONE})
-    scandir, read_bytes = os.scandir, Path.read_bytes
+    scandir, opened = os.scandir, os.open
 
     # Whoever may read everything, as the administrator of a container, would not be refused by the system.
     def refuse_directory(path: Path) -> object:
@@ -233,13 +233,13 @@ def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPa
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
-    def refuse_file(path: Path) -> bytes:
-        if path.name == "file.py":
+    def refuse_file(path: Path, flags: int) -> int:
+        if Path(path).name == "file.py":
             raise PermissionError(13, "Permission denied")
-        return read_bytes(path)
+        return opened(path, flags)
 
     monkeypatch.setattr(os, "scandir", refuse_directory)
-    monkeypatch.setattr(Path, "read_bytes", refuse_file)
+    monkeypatch.setattr(os, "open", refuse_file)
     (root / "file.py").chmod(0)
     (root / "locked").chmod(0)
     try:

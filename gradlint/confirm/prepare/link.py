@@ -287,11 +287,11 @@ def parsed(text: str) -> ast.Module | None:
     """Return the syntax of a text; None for what this Python does not take for Python."""
     try:
         return ast.parse(text)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
 def _read(path: str) -> str | None:
-    content = read_bytes(Path(path))
-    text = decode(content) if isinstance(content, bytes) and len(content) <= _LONGEST else None
+    content = read_bytes(Path(path), _LONGEST)
+    text = decode(content) if isinstance(content, bytes) else None
     return text if isinstance(text, str) else None

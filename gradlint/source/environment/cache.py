@@ -12,10 +12,15 @@ import tempfile
 from pathlib import Path
 
 from gradlint.source.environment.index import Index
+from gradlint.source.regular import content_of
 
 FOLDER = ".gradlint_cache"
 FORMAT = 2
 """To be raised when an index of the same text is another one than before."""
+
+_LARGEST = 50_000_000
+_LAST_ROW = 2_000_000
+"""A file that is indexed has fewer bytes."""
 
 
 class Cache:
@@ -33,9 +38,9 @@ class Cache:
             return None
         try:
             _, names, stars = entry
-            known = {str(name): [[int(first), int(last)] for first, last in rows] for name, rows in names.items()}
+            known = {str(name): [_rows(first, last) for first, last in rows] for name, rows in names.items()}
             return Index(known, [str(star) for star in stars])
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             return None
 
     def put(self, title: str, file: str, index: Index) -> None:
@@ -49,32 +54,60 @@ class Cache:
         return self._kept[title]
 
     def _load(self, title: str) -> dict[str, object]:
+        folder = self._place(make=False)
         try:
-            found = json.loads(self._path(title).read_bytes()) if self._folder is not None else {}
-        except (OSError, ValueError):
+            content = b"{}" if folder is None else content_of(folder / f"{title}.json", _LARGEST, follow=False)
+            found = json.loads(content)
+        except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _path(self, title: str) -> Path:
-        assert self._folder is not None
-        return self._folder / FOLDER / f"environment-{FORMAT}" / f"{title}.json"
+    def _place(self, *, make: bool) -> Path | None:
+        """Return the directory of the files, made where it is missing.
+
+        Whoever wrote the tree may have put a link there, so that what is written would go elsewhere.
+        """
+        if self._folder is None:
+            return None
+        cache = self._folder / FOLDER
+        for folder in (cache, cache / f"environment-{FORMAT}"):
+            if make:
+                folder.mkdir(mode=0o700, exist_ok=True)
+            if os.path.islink(folder):
+                return None
+        if make and not os.path.lexists(cache / ".gitignore"):
+            _write(cache / ".gitignore", "*\n")
+        return folder
 
     def save(self) -> None:
         """Write what is new; another run may write the same at the same time."""
-        if self._folder is None:
-            return
-        for title in self._changed:
-            path = self._path(title)
-            try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                (path.parent.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-                handle, made = tempfile.mkstemp(dir=path.parent)
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    json.dump(self._kept[title], file)
-                os.replace(made, path)
-            except OSError:
-                break
+        try:
+            folder = self._place(make=True) if self._changed else None
+            if folder is not None:
+                for title in self._changed:
+                    _write(folder / f"{title}.json", json.dumps(self._kept[title]))
+        except OSError:
+            pass  # A directory that may not be written, or a full disk: the next run reads the packages again.
         self._changed.clear()
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole, for its owner alone, in the place of whatever stands there."""
+    handle, made = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(made, path)
+    except BaseException:
+        os.unlink(made)
+        raise
+
+
+def _rows(first: object, last: object) -> list[int]:
+    """Return rows that a file can have."""
+    if not (isinstance(first, int) and isinstance(last, int) and 0 < first <= last <= _LAST_ROW):
+        raise ValueError(f"no rows: {first}, {last}")
+    return [first, last]
 
 
 def _stamp(file: str) -> list[int] | None:

@@ -7,7 +7,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from gradlint.source.regular import content_of
+
 _INFO = re.compile(r"(?P<name>.+?)-(?P<version>[^-]+)(-py[\d.]+)?\.(dist|egg)-info")
+_LARGEST = 10_000_000
 _TORCH = re.compile(r"(?mi)^Requires-Dist:\s*(py)?torch\b")
 
 
@@ -52,7 +55,6 @@ def _normal(name: str) -> str:
 
 def _text(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
+        return content_of(path, _LARGEST).decode(errors="replace")
     except OSError:
         return ""

@@ -196,11 +196,6 @@ def _absolute(module: str, file: str, dotted: str, level: int) -> str:
 
 
 def _read(file: str) -> str | Unread:
-    try:
-        if os.path.getsize(file) > LARGEST:
-            return Unread(f"the file has more than {LARGEST:,} bytes")
-    except OSError as error:
-        return Unread(f"cannot be read: {error.strerror or error}")
-    content = read_bytes(Path(file))
+    content = read_bytes(Path(file), LARGEST)
     text = decode(content) if isinstance(content, bytes) else content
     return text if isinstance(text, str) else Unread(text.message)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradlint.source.environment.index import Unread
+from gradlint.source.regular import content_of
 
 _PYTHON = re.compile(r"python(\d+)(?:\.(\d+))?")
 
@@ -57,14 +58,13 @@ def _mapped(text: str) -> Iterator[tuple[str, str]]:
     yield from ((name, path) for name, path in mapping.items() if isinstance(name, str) and isinstance(path, str))
 
 
-_LONGEST = 100_000
+_LARGEST = 100_000
 
 
 def _text(path: Path) -> str:
-    """Return the beginning of a file; empty where it cannot be read."""
+    """Return the content of a file; empty where it cannot be read."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(_LONGEST)
+        return content_of(path, _LARGEST).decode(errors="replace")
     except OSError:
         return ""
 
@@ -82,11 +82,7 @@ def _above(python: Path) -> Path:
 
 def _stated(path: Path) -> dict[str, str]:
     """Return the lines `key = value` of a `pyvenv.cfg`."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return {}
-    pairs = (line.partition("=") for line in lines)
+    pairs = (line.partition("=") for line in _text(path).splitlines())
     return {key.strip().lower(): value.strip() for key, equals, value in pairs if equals}
 
 
