@@ -31,6 +31,12 @@ def summary(outcome: Outcome) -> str:
     return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
 
 
+def more_may_follow(outcome: Outcome) -> Iterator[str]:
+    """Yield that an error hides what comes after it, where torch raises: the interpreter follows a path only so far."""
+    if any(finding.effect == "raises" and finding.stands for finding in outcome.findings):
+        yield "What comes after a place where torch raises is judged only in part: more findings may follow the repair."
+
+
 def leniency(outcome: Outcome, config: Config) -> Iterator[str]:
     """Yield why a run in which no finding is severe enough to make it fail is none that fails."""
     severities = [finding.severity for finding in outcome.findings if finding.stands]
