@@ -72,7 +72,11 @@ def no_such_command(word: str, known: Collection[str]) -> str:
 
 def no_such_option(word: str, context: click.Context | None) -> str:
     """Return the complaint about an option that the command does not have."""
-    known = list(_options(context)) if context is not None else []
+    known = list(_options(context, context.command)) if context is not None else []
+    if context is not None and isinstance(context.command, click.Group):
+        check = context.command.get_command(context, "check")
+        if check is not None and word in _options(context, check):
+            return f"no such option `{word}`{_offer(f'gradlint check {word}')}"
     meant = _ELSEWHERE.get(word) or _OPTIONS.get(word)
     if meant is not None and meant.startswith("-") and meant.split()[0] not in known:
         meant = None
@@ -80,8 +84,8 @@ def no_such_option(word: str, context: click.Context | None) -> str:
     return f"no such option `{word}`{_offer(meant or next(iter(near), None))}"
 
 
-def _options(context: click.Context) -> Iterable[str]:
-    for parameter in context.command.get_params(context):
+def _options(context: click.Context, command: click.Command) -> Iterable[str]:
+    for parameter in command.get_params(context):
         yield from (*parameter.opts, *parameter.secondary_opts)
 
 

@@ -42,7 +42,8 @@ def leniency(outcome: Outcome, config: Config) -> Iterator[str]:
     severities = [finding.severity for finding in outcome.findings if finding.stands]
     if severities and config.fail_on != NEVER:
         highest = min(severities, key=SEVERITIES.index)
-        yield f"No finding above {highest}, which does not make the run fail; `--fail-on {highest}` changes that."
+        lenient = f"No finding is more severe than {highest}, so the run does not fail for them"
+        yield f"{lenient}; `--fail-on {highest}` changes that."
 
 
 def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 
 
 def as_toml(value: object) -> str:
-    """Return a value on one line, as it is written behind `key = `; strings are escaped as in JSON."""
+    """Return a value on one line, as it is written after `key = `; strings are escaped as in JSON."""
     if isinstance(value, dict):
         items = ", ".join(f"{json.dumps(name)} = {as_toml(item)}" for name, item in value.items())
         return f"{{ {items} }}" if items else "{}"

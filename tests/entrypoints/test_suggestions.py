@@ -17,6 +17,7 @@ from gradlint.entrypoints.cli import main
         (["chek"], "no such command `chek`; did you mean `gradlint check`?"),
         (["lint"], "no such command `lint`; did you mean `gradlint check`?"),
         (["frobnicate"], "no such command `frobnicate`"),
+        (["--fix"], "no such option `--fix`; did you mean `gradlint check --fix`?"),
         (["check", "--format", "json"], "no such option `--format`; did you mean `--output-format`?"),
         (["check", "--report"], "no such option `--report`; did you mean `--output-format`?"),
         (["check", "--severity", "error"], "no such option `--severity`; did you mean `--min-severity`?"),
