@@ -196,3 +196,9 @@ def test_starting_up_is_light() -> None:
     """The command line loads click; neither the parser nor any rule, nor what reads configuration."""
     loaded = loaded_by("import gradlint.entrypoints.cli, gradlint.entrypoints.flake8")
     assert loaded.isdisjoint({"libcst", "tomllib", "gradlint.check", "gradlint.settings.config", "json"})
+
+
+def test_telling_the_version_is_light() -> None:
+    """It reads the facts, and neither the parser nor any rule."""
+    loaded = loaded_by("import gradlint.entrypoints.version; gradlint.entrypoints.version.version()")
+    assert loaded.isdisjoint({"libcst", "gradlint.check", "gradlint.rules.registry"})

@@ -1,7 +1,8 @@
-"""Write the generated pages: one for each rule with an index, and one about the announcements.
+"""Write the generated pages: one for each rule with an index, one about the announcements, and those of the settings.
 
-`python tools/make_docs.py` writes docs/rules/ and docs/development/announcements.md; with `--check` it changes nothing,
-and fails where a page is stale, missing, or left over.
+`python tools/make_docs.py` writes docs/rules/, docs/development/announcements.md, gradlint/settings/schema.json and the
+marked parts of docs/configuration.md; with `--check` it changes nothing, and fails where something is stale, missing,
+or left over.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from gradlint.domain import announcement  # noqa: E402
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402
+from tools.settings_docs import filled, schema  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 ANNOUNCEMENTS = ROOT / "docs" / "development" / "announcements.md"
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+SCHEMA = ROOT / "gradlint" / "settings" / "schema.json"
 INDEX = "index.md"
 CONFIRMATION = "confirmation.md"
 EFFECTS = {
@@ -68,17 +72,24 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     expected = pages(all_rules())
-    protocol = announcements()
     if not arguments:
         write(FOLDER, expected)
-        ANNOUNCEMENTS.write_text(protocol, encoding="utf-8")
+        for path, text in single().items():
+            path.write_text(text, encoding="utf-8")
         return 0
     complaints = [f"docs/rules/{complaint}" for complaint in stale(FOLDER, expected)]
-    if not ANNOUNCEMENTS.is_file() or ANNOUNCEMENTS.read_text(encoding="utf-8") != protocol:
-        complaints.append(f"{ANNOUNCEMENTS.relative_to(ROOT)} is stale")
+    for path, text in single().items():
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            complaints.append(f"{path.relative_to(ROOT)} is stale")
     for complaint in complaints:
         print(f"{complaint}; run: python tools/make_docs.py")
     return 1 if complaints else 0
+
+
+def single() -> dict[Path, str]:
+    """The texts of the files that stand alone."""
+    configuration = filled(CONFIGURATION.read_text(encoding="utf-8"))
+    return {ANNOUNCEMENTS: announcements(), CONFIGURATION: configuration, SCHEMA: schema()}
 
 
 def announcements() -> str:

@@ -14,18 +14,20 @@ import click
 
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints import showing
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.entrypoints.settings_options import configs_of, settings_options
+from gradlint.entrypoints.showing import showing_options
 from gradlint.outcome import Outcome
 from gradlint.report.as_json import as_json
 from gradlint.report.concise import concise
 from gradlint.report.full import full
 from gradlint.report.paint import Paint
 from gradlint.report.rule_page import url_of
-from gradlint.report.summary import fixes, leniency, statistics, summary
+from gradlint.report.summary import fixes, leniency, more_may_follow, statistics, summary
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.keys import FORMATS
@@ -51,6 +53,7 @@ class Options:
     ignore_noqa: bool
     fix: bool | None
     unsafe_fixes: bool | None
+    fix_only: bool
     diff: bool
     show_fixes: bool
     confirm: bool
@@ -64,6 +67,7 @@ class Options:
     stdin_filename: str | None
     output_format: str | None
     exit_zero: bool
+    exit_non_zero_on_fix: bool
     quiet: bool
     statistics: bool
     traceback: bool
@@ -79,6 +83,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
 @click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
 @click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Offer and make fixes that change values, too.")
+@click.option("--fix-only", is_flag=True, help="Make fixes, and neither report nor count what is left.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing.")
 @click.option("--show-fixes", is_flag=True, help="List the fixes that were made.")
 @click.option("--confirm", is_flag=True, help="Let torch execute what each finding says, in a sandbox.")
@@ -96,7 +101,9 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 )
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
+@showing_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and what could not be followed.")
 @click.option("--traceback", is_flag=True, help="Show the whole traceback of an internal error.")
@@ -104,11 +111,19 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 def check(context: click.Context, /, **options: Any) -> None:
     """Find autograd mistakes in files and directories; the default is the current directory.
 
-    Exit code 0: no findings; 1: findings, or with --diff something to fix; 2: bad usage, a file that could not be
-    written, or an error of gradlint itself.
+    Exit code 0: no findings, or none that --fail-on counts; 1: findings, or with --diff something to fix; 2: bad usage,
+    a file that could not be written, or an error of gradlint itself; 130: interrupted.
     """
     with config_errors_as_problems():
-        code = run(Options(configs_of(options), **{name: options[name] for name in _OWN}))
+        configs, paths = configs_of(options), options["paths"] or (".",)
+        if options["show_files"] or options["show_settings"]:
+            if options["show_settings"]:
+                lines = showing.settings(paths[0], configs)
+            else:
+                lines = showing.files(paths, configs, force_exclude=options["force_exclude"])
+            click.echo("".join(f"{line}\n" for line in lines), nl=False)
+            return
+        code = run(Options(configs, **{name: options[name] for name in _OWN}))
     context.exit(code)
 
 
@@ -134,8 +149,17 @@ def run(options: Options) -> int:
     _print(outcome, options, configs, piped)
     if problems or outcome.crashes:
         return 2
-    found = bool(outcome.mended) if options.diff else any(map(configs.fails, outcome.findings))
-    return 1 if found and not options.exit_zero else 0
+    return 1 if _fails(outcome, options) else 0
+
+
+def _fails(outcome: Outcome, options: Options) -> bool:
+    """Return whether the exit code is 1, for what was found or for what was fixed."""
+    fixed = any(mended.made for mended in outcome.mended.values())
+    if options.exit_non_zero_on_fix and fixed:
+        return True
+    if options.diff:
+        return bool(outcome.mended) and not options.exit_zero
+    return not (options.exit_zero or options.fix_only) and any(map(options.configs.fails, outcome.findings))
 
 
 def _terms(options: Options) -> Terms | None:
@@ -241,7 +265,7 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
     """The findings, unless a diff stands in for them; where a mended text takes standard output, beside it."""
     config = configs.of(Path.cwd())
     takes_output = piped is not None and _piped_config(options, configs).fix
-    if not options.diff:
+    if not (options.diff or options.fix_only):
         paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout)
         for line in _report(outcome, options, config, paint):
             click.echo(line, color=paint.enabled, err=takes_output)
@@ -271,7 +295,8 @@ def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str
         return
     if outcome.files:
         yield summary(outcome)
-        if not (options.exit_zero or options.diff or any(map(options.configs.fails, outcome.findings))):
+        yield from more_may_follow(outcome)
+        if not (options.exit_zero or options.fix_only or options.diff or _fails(outcome, options)):
             yield from leniency(outcome, config)
         yield from fixes(outcome, config, only_shown=options.diff)
     elif not any(path != STDIN and not os.path.lexists(path) for path in options.paths):

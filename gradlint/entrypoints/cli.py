@@ -1,4 +1,4 @@
-"""The command line: `gradlint check`, `gradlint confirm`, `gradlint explain`, `gradlint rule`, `gradlint op`.
+"""The command line: `gradlint check`, and the commands around it.
 
 Each command stands in a file of its own and is loaded when it is asked for, so that starting up costs little.
 """
@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from gradlint import __version__
+from gradlint.entrypoints.suggestions import no_such_command, no_such_option
 from gradlint.report.printable import printable
 from gradlint.running import is_working
 
@@ -24,8 +24,10 @@ COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
     "confirm": "Let torch execute what a finding says, and print the program that shows it.",
     "explain": "Show what is believed of each value on a line, and why.",
+    "init": "Write a configuration file in which all keys are explained.",
     "op": "Show what autograd knows about an operation of torch.",
     "rule": "Explain a rule, or all of them.",
+    "rules": "List the rules.",
 }
 INTERRUPTED = 130
 _UNWRITABLE = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name))
@@ -48,14 +50,31 @@ class LazyGroup(click.Group):
             raise TypeError(f"gradlint.entrypoints.{cmd_name} must define the click command `{cmd_name}`")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the first argument names; a path there lacks `check` before it."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise click.UsageError(no_such_command(args[0], COMMANDS), ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands without loading them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
+_VERSION_HELP = "Show the version, and that of torch on which the facts were measured."
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(importlib.import_module("gradlint.entrypoints.version").version())
+        context.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="gradlint", message="%(prog)s %(version)s")
+@click.option("-V", "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help=_VERSION_HELP)
 def cli() -> None:
     """A linter that knows what autograd will do with your PyTorch code."""
 
@@ -102,7 +121,10 @@ def _complain(error: click.ClickException) -> int:
     """One line, which points to the help of the command where its usage was the mistake."""
     context = error.ctx if isinstance(error, click.UsageError) else None
     where = f" (see `{context.command_path} --help`)" if context is not None else ""
-    line = printable(f"gradlint: error: {error.format_message().rstrip('.')}{where}")
+    what = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        what = no_such_option(error.option_name, context)
+    line = printable(f"gradlint: error: {what.rstrip('.')}{where}")
     print(error.format_message() if isinstance(error, click.exceptions.NoArgsIsHelpError) else line, file=sys.stderr)
     return 2
 

@@ -19,7 +19,9 @@ from gradlint.settings.words import check_words
 def rule(word: str | None, everything: bool, output_format: str) -> None:
     """Explain a rule, by its code or name; a prefix such as GRD1 stands for all rules that begin with it."""
     if (word is None) == (not everything):
-        raise click.UsageError("name one rule, or ask for `--all`", click.get_current_context())
+        raise click.UsageError(
+            "name one rule (`gradlint rules` lists them), or ask for `--all`", click.get_current_context()
+        )
     chosen = all_rules()
     if word is not None:
         with config_errors_as_problems():

@@ -91,13 +91,15 @@ def _entries(options: Mapping[str, Any]) -> dict[str, object]:
         if said is not None and said != ():
             entries[key.name] = said
     for name in [name for name in entries if KEY_OF[name].kind in _WORDS]:
-        entries[name] = list(_words(options[KEY_OF[name].field]))
+        entries[name] = list(words_of(options[KEY_OF[name].field]))
+    if options["fix_only"]:
+        entries["fix"] = True
     if "per-file-ignores" in entries:
         entries["per-file-ignores"] = _file_ignores(options["per_file_ignores"])
     return entries
 
 
-def _words(values: Iterable[str]) -> Iterator[str]:
+def words_of(values: Iterable[str]) -> Iterator[str]:
     """Yield the words of an option that may be given several times, with commas or spaces between words."""
     for value in values:
         yield from value.replace(",", " ").split()

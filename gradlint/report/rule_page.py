@@ -36,6 +36,7 @@ def as_data(rule: Rule) -> dict[str, object]:
         "fixable": rule.fix is not None,
         "fix": rule.fix,
         "default": rule.default,
+        "preview": rule.preview,
         "bad": [rule.bad] if rule.bad else [],
         "good": [rule.good] if rule.good else [],
         "url": url_of(rule),
@@ -51,7 +52,8 @@ def _page(rule: Rule) -> Iterator[str]:
     yield f"# {rule.code} {rule.name}"
     yield ""
     traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
-    traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["off unless selected"] * (not rule.default)
+    traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["in preview"] * rule.preview
+    traits += ["off unless selected"] * (not rule.default)
     yield "; ".join(traits) + "."
     yield ""
     yield summary_of(rule)

@@ -31,12 +31,19 @@ def summary(outcome: Outcome) -> str:
     return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
 
 
+def more_may_follow(outcome: Outcome) -> Iterator[str]:
+    """Yield that an error hides what comes after it, where torch raises: the interpreter follows a path only so far."""
+    if any(finding.effect == "raises" and finding.stands for finding in outcome.findings):
+        yield "What comes after a place where torch raises is judged only in part: more findings may follow the repair."
+
+
 def leniency(outcome: Outcome, config: Config) -> Iterator[str]:
     """Yield why a run in which no finding is severe enough to make it fail is none that fails."""
     severities = [finding.severity for finding in outcome.findings if finding.stands]
     if severities and config.fail_on != NEVER:
         highest = min(severities, key=SEVERITIES.index)
-        yield f"No finding above {highest}, which does not make the run fail; `--fail-on {highest}` changes that."
+        lenient = f"No finding is more severe than {highest}, so the run does not fail for them"
+        yield f"{lenient}; `--fail-on {highest}` changes that."
 
 
 def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:

@@ -26,13 +26,13 @@ _PLACE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 def load(path: Path) -> Config:
     """Return the configuration in one file, which must be there; a `pyproject.toml` may lack our table."""
-    return _config_of(path, _our_table(path) or {})
+    return _config_of(path, table_in(path) or {})
 
 
 def configured_in(directory: Path) -> Config | None:
     """Return the configuration that stands in the directory itself; `gradlint.toml` goes before `pyproject.toml`."""
     for path in (directory / name for name in FILES):
-        table = _our_table(path) if os.path.isfile(path) else None
+        table = table_in(path) if os.path.isfile(path) else None
         if table is not None:
             return _config_of(path, table)
     return None
@@ -49,7 +49,8 @@ def inline(text: str) -> Layer:
     return layer(INLINE, Path.cwd(), entries)
 
 
-def _our_table(path: Path) -> Mapping[str, object] | None:
+def table_in(path: Path) -> Mapping[str, object] | None:
+    """Return what a file says of gradlint; None for a `pyproject.toml` that says nothing."""
     document = _parse(path)
     if path.name != "pyproject.toml":
         return document
@@ -105,4 +106,4 @@ def _chain(path: Path, entries: Mapping[str, object], inner: tuple[Path, ...]) -
         )
     if not base.is_file():
         raise ConfigError(f"{path}: `extend`: {base}: no such file")
-    return [*_chain(base, _our_table(base) or {}, led), own]
+    return [*_chain(base, table_in(base) or {}, led), own]

@@ -12,6 +12,8 @@ from gradlint.settings.selection import unknown_word
 
 _CODE = re.compile(r"([A-Za-z]+)\d\w*")
 _OURS = "GRD"
+_MOST = 3
+"""So many codes may be offered; more would be a guess."""
 
 
 def check_words(words: Iterable[str], where: str) -> None:
@@ -41,7 +43,7 @@ def _near_codes(word: str, known: Sequence[str]) -> list[str]:
     """Return the code that a slip of one letter may have turned into the word, of the same hundred; not a guess."""
     upper = word.upper()
     near = [code for code in known if code[:4] == upper[:4] and _is_one_edit(upper, code)]
-    return [upper] if upper in known else near if len(near) == 1 else []
+    return [upper] if upper in known else near if len(near) <= _MOST else []
 
 
 def _is_one_edit(word: str, code: str) -> bool:

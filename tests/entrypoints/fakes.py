@@ -20,6 +20,9 @@ RAISES = "error: GRD101 leaf-inplace: torch raises here"
 GROWS = "warning: GRD102 leaf-view-inplace: memory grows"
 """What the concise format says of `fault_a` and `fault_b` after the place."""
 
+MORE = "What comes after a place where torch raises is judged only in part: more findings may follow the repair."
+"""What the summary says after a finding of `fault_a`."""
+
 
 class Fault(Event):
     """A name that begins with `fault_`, and the node of the first one in the file."""
@@ -84,6 +87,7 @@ class LeafViewInplace(EventRule[Fault]):
     code = "GRD102"
     name = "leaf-view-inplace"
     effect = "leak"
+    fix = "safe or unsafe"
 
     def check(self, event: Fault) -> Report | None:
         """Names with a `b`, and names that have a fix."""

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from gradlint.entrypoints.cli import cli
 from tests.entrypoints.conftest import Run
-from tests.entrypoints.fakes import GROWS, RAISES
+from tests.entrypoints.fakes import GROWS, MORE, RAISES
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
 ONE = "import torch\nfault_a\n"
@@ -36,7 +36,10 @@ def test_findings_come_by_file_place_and_code(run: Run, tree: Tree) -> None:
         f"a/z.py:2:14: {RAISES}",
         f"b.py:2:1: {RAISES}",
     ]
-    assert ran.err == ["3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch."]
+    assert ran.err == [
+        "3 findings (2 errors, 1 warning) in 2 files: 3 files checked, 2 of which are about torch.",
+        MORE,
+    ]
 
 
 def test_names_are_as_typed(run: Run, tree: Tree) -> None:
@@ -136,7 +139,7 @@ def test_a_crash_is_ours_and_hides_no_finding(run: Run, tree: Tree) -> None:
     assert ran.err[0].startswith(
         "gradlint: internal error in b.py: RuntimeError: the fake interpreter broke (gradlint/"
     )
-    assert len(ran.err) == 2
+    assert len(ran.err) == 3
     assert "Traceback (most recent call last):" in run("check", "--traceback").err
 
 
@@ -149,6 +152,7 @@ def test_statistics(run: Run, tree: Tree) -> None:
         "     1  silenced by comments",
         "     1  not followed: a call too deep",
         "3 findings (2 errors, 1 warning) in 1 file: 1 file checked, 1 of which is about torch.",
+        MORE,
     ]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import gradlint
 from gradlint.entrypoints.cli import main
+from gradlint.facts import load
 
 SOURCE = "import torch\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
 LINE = "error: GRD101 leaf-inplace: `+=` writes in place to the leaf `w`, which requires grad: torch raises here"
@@ -31,7 +32,9 @@ def gradlint_command(*arguments: str, cwd: Path, stdin: bytes = b"", **environme
 
 def test_version(tmp_path: Path) -> None:
     """One line."""
-    assert gradlint_command("--version", cwd=tmp_path) == (0, b"gradlint 0.1.0\n", b"")
+    expected = f"gradlint {gradlint.__version__}, facts of torch {load().torch.partition('+')[0]}\n"
+    for option in ("-V", "--version"):
+        assert gradlint_command(option, cwd=tmp_path) == (0, expected.encode(), b"")
 
 
 def test_a_real_finding(tmp_path: Path) -> None:

@@ -253,3 +253,21 @@ def test_a_terminated_run_leaves_nothing(tree: Tree, monkeypatch: pytest.MonkeyP
         write_files(Outcome((Checked(str(root / "a.py"), mended=mended),)))
     assert [(path.name, path.read_text()) for path in root.iterdir()] == [("a.py", TWO)]
     assert signal.getsignal(signal.SIGTERM) is former
+
+
+def test_fix_only_reports_nothing(run: Run, tree: Tree) -> None:
+    """What is left is neither shown nor counted."""
+    root = tree({"a.py": TWO})
+    ran = run("check", "--fix-only")
+    assert (ran.code, ran.out, "Fixed 1 finding." in ran.err) == (0, [], True)
+    assert (root / "a.py").read_text() != TWO
+
+
+def test_a_fix_may_fail_the_run(run: Run, tree: Tree) -> None:
+    """In pre-commit, where a file that was rewritten has to be looked at."""
+    tree({"a.py": "import torch\nfault_safe\n"})
+    assert run("check", "--exit-non-zero-on-fix").code == 1
+    assert run("check", "--fix", "--exit-non-zero-on-fix", "--exit-zero").code == 1
+    assert run("check", "--fix", "--exit-non-zero-on-fix").code == 0
+    tree({"a.py": "import torch\nfault_safe\n"})
+    assert run("check", "--fix").code == 0

@@ -17,6 +17,7 @@ LEAF_INPLACE = {
     "fixable": False,
     "fix": None,
     "default": True,
+    "preview": False,
     "bad": [],
     "good": [],
     "url": "https://example.org/leaf-inplace.html",

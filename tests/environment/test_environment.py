@@ -54,7 +54,7 @@ def lint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lint:
     def run(*arguments: str) -> tuple[int, list[str], list[str]]:
         result = CliRunner().invoke(cli, ["check", "-q", *arguments])
         assert result.exception is None or isinstance(result.exception, SystemExit)
-        found = [" ".join(line.split()[:2]) for line in result.stdout.splitlines()]
+        found = [" ".join(line.split()[:3:2]) for line in result.stdout.splitlines()]
         return result.exit_code, found, result.stderr.splitlines()
 
     return run

@@ -42,7 +42,7 @@ def test_that_findings_do_not_fail_the_run_is_said(run: Run, tree: Tree) -> None
     """Where it was not asked for."""
     tree({"a.py": f"import torch\n{INFO}"})
     assert run("check").err[1] == (
-        "No finding above info, which does not make the run fail; `--fail-on info` changes that."
+        "No finding is more severe than info, so the run does not fail for them; `--fail-on info` changes that."
     )
     for arguments in (("--fail-on", "never"), ("--exit-zero",), ("--fail-on", "info"), ("--diff",)):
         assert len(run("check", *arguments).err) == 1

@@ -1,0 +1,50 @@
+"""`gradlint init`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems
+from gradlint.settings.file import FILES, table_in
+from gradlint.settings.template import template
+
+OWN, SHARED = FILES
+
+
+@click.command()
+@click.option("--stdout", is_flag=True, help="Print what a gradlint.toml would hold, and write nothing.")
+def init(stdout: bool) -> None:
+    """Write a configuration in which each key is explained and commented out.
+
+    It is added to the pyproject.toml of the current directory, or where there is none written to a gradlint.toml. What
+    is configured already stays as it is.
+    """
+    if stdout:
+        click.echo(template(table=False), nl=False)
+        return
+    own, shared = Path(OWN), Path(SHARED)
+    if os.path.lexists(own):
+        raise Problem(f"{own} exists already; `gradlint init --stdout` prints what it would hold")
+    try:
+        if shared.is_file():
+            _add_to(shared)
+        else:
+            own.write_text(template(table=False), encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{error.filename}: cannot be written: {error.strerror or error}") from error
+    complain(f"wrote {f'[tool.gradlint] in {shared}' if shared.is_file() else own}")
+
+
+def _add_to(shared: Path) -> None:
+    """Put the table at the end of a file that has none."""
+    with config_errors_as_problems():
+        table, entries = table_in(shared), shared.read_bytes()
+    if table is not None:
+        raise Problem(f"{shared} has a table [tool.gradlint] already; `gradlint init --stdout` prints all keys")
+    end = "\r\n" if b"\r\n" in entries else "\n"
+    gap = f"{end}{end}" if entries and not entries.endswith(b"\n") else end if entries else ""
+    with shared.open("ab") as stream:
+        stream.write(f"{gap}{template(table=True)}".replace("\r\n", "\n").replace("\n", end).encode())

@@ -1,0 +1,93 @@
+"""What may have been meant by commands and options that do not exist."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection, Iterable
+
+import click
+
+_SUFFIXES = ".py", ".ipynb", ".pyi"
+_COMMANDS = {"lint": "check", "run": "check", "fix": "check --fix", "list": "rules", "explain-rule": "rule"}
+_OPTIONS = {
+    "--format": "--output-format",
+    "--message-format": "--output-format",
+    "--msg-template": "--output-format",
+    "--report": "--output-format",
+    "--reporter": "--output-format",
+    "--output": "--output-file",
+    "--severity": "--min-severity",
+    "--severity-level": "--min-severity",
+    "--level": "--min-severity",
+    "--error": "--min-severity error",
+    "--errors-only": "--min-severity error",
+    "--fail-under": "--fail-on",
+    "--fail-level": "--fail-on",
+    "--error-on-warnings": "--fail-on warning",
+    "--warn-only": "--fail-on never",
+    "--exit-zero-even-if-changed": "--exit-zero",
+    "--strict": "--preset strict",
+    "--enable": "--extend-select",
+    "--disable": "--ignore",
+    "--extend-ignore": "--ignore",
+    "--skip": "--ignore",
+    "--disable-noqa": "--ignore-noqa",
+    "--skip-noqa": "--ignore-noqa",
+    "--extend-per-file-ignores": "--per-file-ignores",
+    "--ignore-paths": "--exclude",
+    "--config-file": "--config",
+    "--rcfile": "--config",
+    "--settings": "--show-settings",
+    "--no-config": "--isolated",
+    "--stdin-display-name": "--stdin-filename",
+    "--silent": "--quiet",
+    "--stats": "--statistics",
+    "--autofix": "--fix",
+    "--in-place": "--fix",
+    "--venv": "--python",
+    "--python-executable": "--python",
+}
+"""Options of ruff, flake8, pylint, mypy, pyright, bandit and semgrep, and ours that say the same."""
+_ELSEWHERE = {
+    "--list-rules": "gradlint rules",
+    "--list-checks": "gradlint rules",
+    "--list-msgs": "gradlint rules",
+    "--rules": "gradlint rules",
+    "--explain": "gradlint rule CODE",
+    "--help-msg": "gradlint rule CODE",
+    "--init": "gradlint init",
+    "--generate-config": "gradlint init",
+}
+"""Options that are commands of ours."""
+
+
+def no_such_command(word: str, known: Collection[str]) -> str:
+    """Return the complaint about a word that is no command: a path is meant for `check`."""
+    if os.path.lexists(word) or word.endswith(_SUFFIXES) or os.sep in word:
+        return f"`{word}` is no command; did you mean `gradlint check {word}`?"
+    meant = _COMMANDS.get(word) or next(iter(difflib.get_close_matches(word, known, n=1)), None)
+    return f"no such command `{word}`{_offer(None if meant is None else f'gradlint {meant}')}"
+
+
+def no_such_option(word: str, context: click.Context | None) -> str:
+    """Return the complaint about an option that the command does not have."""
+    known = list(_options(context, context.command)) if context is not None else []
+    if context is not None and isinstance(context.command, click.Group):
+        check = context.command.get_command(context, "check")
+        if check is not None and word in _options(context, check):
+            return f"no such option `{word}`{_offer(f'gradlint check {word}')}"
+    meant = _ELSEWHERE.get(word) or _OPTIONS.get(word)
+    if meant is not None and meant.startswith("-") and meant.split()[0] not in known:
+        meant = None
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.8) if word.startswith("--") else []
+    return f"no such option `{word}`{_offer(meant or next(iter(near), None))}"
+
+
+def _options(context: click.Context, command: click.Command) -> Iterable[str]:
+    for parameter in command.get_params(context):
+        yield from (*parameter.opts, *parameter.secondary_opts)
+
+
+def _offer(meant: str | None) -> str:
+    return "" if meant is None else f"; did you mean `{meant}`?"
