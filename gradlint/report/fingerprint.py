@@ -1,0 +1,55 @@
+"""The identity of a finding: what stays the same when lines move, and changes with the statement it is about."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from gradlint.domain.finding import Finding
+from gradlint.source.read import split_lines
+
+LENGTH = 32
+"""How many hexadecimal digits a fingerprint has."""
+
+
+def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: str | None = None) -> list[str]:
+    """Return the fingerprint of each finding, in their order; `texts` are the files, by the names findings use.
+
+    A fingerprint covers the path below `root` (the current directory), the code, the statement, and the rank of the
+    finding among those that are equal in all this. Line numbers, spaces, messages and the order of `findings` have no
+    part in it. Equal findings share one.
+    """
+    base = os.getcwd() if root is None else root
+    rows = {filename: split_lines(text) for filename, text in texts.items()}
+    alike: dict[tuple[str, ...], set[Finding]] = defaultdict(set)
+    keys = []
+    for finding in findings:
+        key = (path_below(base, finding.filename), finding.code, *_statement(finding, rows.get(finding.filename, [])))
+        keys.append(key)
+        alike[key].add(finding)
+    ranks = {
+        finding: rank
+        for group in alike.values()
+        for rank, finding in enumerate(sorted(group, key=lambda one: (one.sort_key, one.message)))
+    }
+    return [_digest((*key, str(ranks[finding]))) for key, finding in zip(keys, findings, strict=True)]
+
+
+def path_below(root: str, filename: str) -> str:
+    """Return the path of a file from a directory on, with slashes; the absolute one if it is not in it."""
+    absolute = os.path.normpath(os.path.join(root, filename))
+    inside = absolute.startswith(os.path.join(os.path.normpath(root), ""))
+    return (os.path.relpath(absolute, root) if inside else absolute).replace(os.sep, "/")
+
+
+def _statement(finding: Finding, rows: Sequence[str]) -> tuple[str, ...]:
+    """Return the rows of the finding's statement, each without the spaces that only lay it out."""
+    first, last = finding.lines
+    return tuple(" ".join(row.split()) for row in rows[first - 1 : last])
+
+
+def _digest(parts: Sequence[str]) -> str:
+    """Hash the parts; a name that is not UTF-8 stands in them as lone surrogates."""
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).hexdigest()[:LENGTH]
