@@ -134,7 +134,7 @@ def test_unreadable_files_stay_reported_under_select(run: Run, tree: Tree) -> No
         ("fault_a  # type: ignore  # noqa: GRD101", []),
         ("x = (\n    fault_a,\n)  # noqa", []),
         ("x = (  # noqa\n    1,\n    fault_a,\n)", []),
-        ("x = '''\n# noqa\n''', fault_a", []),
+        ("x = '''\n# noqa\n''', fault_a", ["GRD101"]),
         ("x = 1, \\\n  fault_a  # noqa", []),
         ("# noqa\nfault_a", ["GRD101"]),
         ("def f():  # noqa\n    fault_a", ["GRD101"]),
