@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "outcome": {"domain"},
     "running": set(),
     "judgement": {"domain", "fixes", "rules", "source"},
-    "report": {"settings", "domain", "rules", "source", "outcome", "explain"},
+    "report": {"settings", "domain", "rules", "source", "outcome", "explain", ""},
     "check": {
         *("detect", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("rules", "running", "settings", "source"),

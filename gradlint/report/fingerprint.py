@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gradlint.domain.finding import Finding
+from gradlint.report.paths import path_below
 from gradlint.source.read import split_lines
 
 LENGTH = 32
@@ -37,11 +38,9 @@ def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: st
     return [_digest((*key, str(ranks[finding]))) for key, finding in zip(keys, findings, strict=True)]
 
 
-def path_below(root: str, filename: str) -> str:
-    """Return the path of a file from a directory on, with slashes; the absolute one if it is not in it."""
-    absolute = os.path.normpath(os.path.join(root, filename))
-    inside = absolute.startswith(os.path.join(os.path.normpath(root), ""))
-    return (os.path.relpath(absolute, root) if inside else absolute).replace(os.sep, "/")
+def by_finding(findings: Sequence[Finding], texts: Mapping[str, str], root: str | None = None) -> dict[Finding, str]:
+    """Return the same by finding."""
+    return dict(zip(findings, fingerprints(findings, texts, root), strict=True))
 
 
 def _statement(finding: Finding, rows: Sequence[str]) -> tuple[str, ...]:

@@ -5,32 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradlint.domain.finding import Finding
-from gradlint.report.concise import Fixes, on_one_line, repro, star
+from gradlint.report.concise import Fixes, Urls, on_one_line, repro, star, unlinked
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
+from gradlint.report.place import place_of
 from gradlint.report.printable import printable
 from gradlint.source.read import split_lines
 
 
 def full(
-    findings: Iterable[Finding], texts: Mapping[str, str], paint: Paint, fixes: Fixes, *, repros: bool = False
+    findings: Iterable[Finding],
+    texts: Mapping[str, str],
+    paint: Paint,
+    fixes: Fixes,
+    *,
+    urls: Urls = unlinked,
+    repros: bool = False,
 ) -> Iterator[str]:
     """Yield a paragraph for each finding; one about a file without text has no frame."""
     for finding in findings:
-        yield "\n".join(_paragraph(finding, texts.get(finding.filename, ""), paint, fixes, repros)) + "\n"
+        text = texts.get(finding.filename, "")
+        yield "\n".join(_paragraph(finding, text, paint, fixes, urls, repros)) + "\n"
 
 
-def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: bool) -> Iterator[str]:
-    start = finding.span.start
-    head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
+def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, urls: Urls, repros: bool) -> Iterator[str]:
+    head = paint.link(paint.as_severity(f"{finding.code} {finding.name}", finding.severity), urls(finding.code))
     yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
-    yield f" {paint.faint('-->')} {printable(finding.filename)}:{start.row}:{start.column}"
+    yield f" {paint.faint('-->')} {place_of(printable(finding.filename), finding.span)}"
     if text:
         here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
         yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *here], paint)
     for other in finding.related:
         if other.filename is not None:
-            place = f"{printable(other.filename)}:{other.span.start.row}:{other.span.start.column}"
+            place = place_of(printable(other.filename), other.span)
             yield f" {paint.faint(':::')} {place}: {on_one_line(other.message)}"
     if finding.hint:
         yield f" {paint.faint('=')} {paint.bold('help')}: {on_one_line(finding.hint)}"

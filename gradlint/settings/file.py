@@ -18,7 +18,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FORMATS = ("concise", "full", "json")
+FORMATS = (
+    *("concise", "full", "grouped", "json", "json-lines", "github", "sarif", "gitlab", "junit", "rdjson"),
+    *("azure", "pylint", "markdown"),
+)
+"""The formats, each written by the module of its name in `gradlint.report.formats`."""
+
 FILES = ("gradlint.toml", "pyproject.toml")
 KEYS = (
     *("select", "extend-select", "ignore", "per-file-ignores"),

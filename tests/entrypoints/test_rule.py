@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gradlint.report.address import page_address
 from tests.entrypoints.conftest import Run
 
 LEAF_INPLACE = {
@@ -18,7 +19,8 @@ LEAF_INPLACE = {
     "default": True,
     "bad": [],
     "good": [],
-    "url": "https://example.org/leaf-inplace.html",
+    "url": page_address("GRD101", "leaf-inplace"),
+    "references": ["https://example.org/leaf-inplace.html"],
 }
 
 
