@@ -10,14 +10,14 @@ CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BUILD_SOURCESDIRECTORY")
 
 
 def path_below(root: str, filename: str) -> str:
-    """Return the path of a file from a directory on, with slashes; the absolute one if it is not in it."""
-    absolute = os.path.normpath(os.path.join(root, filename))
-    inside = absolute.startswith(os.path.join(os.path.normpath(root), ""))
-    return (os.path.relpath(absolute, root) if inside else absolute).replace(os.sep, "/")
+    """Return the path of a file from a directory on, with slashes; the absolute one if it is not below it."""
+    absolute, top = os.path.abspath(filename), os.path.abspath(root)
+    inside = absolute.startswith(os.path.join(top, ""))
+    return (os.path.relpath(absolute, top) if inside else absolute).replace(os.sep, "/")
 
 
 def checkout(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the directory of the repository where a CI names one and we are in it."""
     here = os.path.join(os.getcwd(), "")
-    named = (environment.get(name) for name in CHECKOUTS)
-    return next((root for root in named if root and here.startswith(os.path.join(root, ""))), None)
+    named = (os.path.realpath(root) for name in CHECKOUTS if (root := environment.get(name)))
+    return next((root for root in named if here.startswith(os.path.join(root, ""))), None)

@@ -19,7 +19,7 @@ NAMES = (
     "<b>&amp;|`*_[x](y).py",
     "bad\udcff\x1b[31m.py",
     "梯度/x.py",
-    "=a'\".py",
+    "a='\".py",
 )
 """Names of files that mean something to one format or another."""
 MESSAGE = "`a|b` and <b>bold</b> %0A ::error::\n##[group] *x* [y](z) & \x1b[31m 梯度 `"

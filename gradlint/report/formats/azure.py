@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gradlint.domain.finding import Severity
 from gradlint.report.concise import said
-from gradlint.report.printable import printable
+from gradlint.report.printable import steerless
 from gradlint.report.report import Report
 
 _TYPES: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "warning"}
@@ -28,4 +28,4 @@ def write(report: Report) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    return printable(text.translate(_MARKS))
+    return steerless(text.translate(_MARKS))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gradlint.domain.finding import Finding, Severity, Span
 from gradlint.report.concise import said_with_hint
-from gradlint.report.printable import printable
+from gradlint.report.printable import steerless
 from gradlint.report.report import Report
 
 _COMMANDS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "notice"}
@@ -36,4 +36,4 @@ def _place(span: Span) -> dict[str, str]:
 
 def _escaped(text: str, marks: Mapping[int, str]) -> str:
     """Return the text with what would end it escaped, and what would steer a terminal as Python writes it."""
-    return printable(text.translate(marks))
+    return steerless(text.translate(marks))
