@@ -195,3 +195,13 @@ def test_starting_up_is_light() -> None:
     """The command line loads click; neither the parser nor any rule, nor what reads configuration."""
     loaded = loaded_by("import gradlint.entrypoints.cli, gradlint.entrypoints.flake8")
     assert loaded.isdisjoint({"libcst", "tomllib", "gradlint.check", "gradlint.settings.config", "json"})
+
+
+def test_a_format_costs_nothing_unless_it_is_asked_for() -> None:
+    """What writes the others, and what that needs."""
+    loaded = loaded_by(
+        "from gradlint.report.formats import writer; import gradlint.entrypoints.check; writer('concise')"
+    )
+    formats = {module for module in loaded if module.startswith("gradlint.report.formats.")}
+    assert formats == {"gradlint.report.formats.concise"}
+    assert loaded.isdisjoint({"hashlib", "xml.etree.ElementTree", "gradlint.report.fingerprint"})

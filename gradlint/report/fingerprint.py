@@ -18,9 +18,9 @@ LENGTH = 32
 def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: str | None = None) -> list[str]:
     """Return the fingerprint of each finding, in their order; `texts` are the files, by the names findings use.
 
-    A fingerprint covers the path below `root` (None: the current directory), the code, the statement, and the rank of the
-    finding among those that are equal in all this. Line numbers, spaces, messages and the order of `findings` have no
-    part in it. Equal findings share one.
+    A fingerprint covers the path below `root` (None: the current directory), the code, the statement, and the rank of
+    the finding among those that are equal in all this. Line numbers, spaces, messages and the order of `findings` have
+    no part in it. Equal findings share one.
     """
     base = os.getcwd() if root is None else root
     rows = {filename: split_lines(text) for filename, text in texts.items()}
