@@ -120,7 +120,6 @@ def test_a_mended_text_and_a_file(run: Run, tree: Tree) -> None:
 def test_colour(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """The option, and a variable; a file is coloured by the option alone."""
     root = tree({"a.py": ONE})
-    monkeypatch.delenv("NO_COLOR", raising=False)
     coloured = "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31mGRD101\x1b[0m torch raises here"
     assert run("check", "--color", "always").out == [coloured]
     monkeypatch.setenv("FORCE_COLOR", "1")
