@@ -9,7 +9,7 @@ import pytest
 
 from gradlint import check_paths, check_source
 from gradlint.entrypoints.cli import main
-from gradlint.report.as_json import as_json
+from tests.harness.report import report_of, written
 
 GUESSED = """\
 import torch
@@ -112,7 +112,7 @@ def test_a_finding_that_is_there_without_assumptions_rests_on_none() -> None:
 
 def test_assumptions_stand_in_json() -> None:
     """By kind, text and place."""
-    [entry] = json.loads(as_json(check_source(GUESSED, "a.py"), {}))
+    [entry] = json.loads(written("json", report_of(*check_source(GUESSED, "a.py"))))
     assert entry["assumptions"][0] == {
         "kind": "name",
         "text": "`model` is a network, by its name",

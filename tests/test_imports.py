@@ -28,7 +28,7 @@ MAY_IMPORT = {
     "outcome": {"domain"},
     "running": set(),
     "judgement": {"domain", "fixes", "rules", "source"},
-    "report": {"settings", "domain", "rules", "source", "outcome", "explain"},
+    "report": {"settings", "domain", "rules", "source", "outcome", "explain", ""},
     "check": {
         *("detect", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("rules", "running", "settings", "source"),
@@ -202,3 +202,13 @@ def test_telling_the_version_is_light() -> None:
     """It reads the facts, and neither the parser nor any rule."""
     loaded = loaded_by("import gradlint.entrypoints.version; gradlint.entrypoints.version.version()")
     assert loaded.isdisjoint({"libcst", "gradlint.check", "gradlint.rules.registry"})
+
+
+def test_a_format_costs_nothing_unless_it_is_asked_for() -> None:
+    """What writes the others, and what that needs."""
+    loaded = loaded_by(
+        "from gradlint.report.formats import writer; import gradlint.entrypoints.check; writer('concise')"
+    )
+    formats = {module for module in loaded if module.startswith("gradlint.report.formats.")}
+    assert formats == {"gradlint.report.formats.concise"}
+    assert loaded.isdisjoint({"hashlib", "xml.etree.ElementTree", "gradlint.report.fingerprint"})

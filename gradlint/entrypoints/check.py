@@ -16,21 +16,21 @@ from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
+from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.showing import showing_options
 from gradlint.outcome import Outcome
-from gradlint.report.as_json import as_json
-from gradlint.report.concise import concise
-from gradlint.report.full import full
+from gradlint.report.formats import writer
+from gradlint.report.paint import Choice as Colour
 from gradlint.report.paint import Paint
-from gradlint.report.rule_page import url_of
+from gradlint.report.paths import checkout
+from gradlint.report.report import Report
 from gradlint.report.summary import fixes, leniency, more_may_follow, statistics, summary
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
-from gradlint.settings.keys import FORMATS
 from gradlint.settings.nearest import Configs
 from gradlint.source.read import LARGEST
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from gradlint.entrypoints.proving import Terms
 
 STDIN = "-"
+DATA = ("json", "json-lines")
+"""The formats that have the repros in any case."""
 _SECONDS = click.FloatRange(min=0)
 _SECONDS_HELP = "Confirm for so long, the most severe findings first."
 
@@ -66,6 +68,8 @@ class Options:
     file_seconds: float
     stdin_filename: str | None
     output_format: str | None
+    output_file: Path | None
+    color: Colour
     exit_zero: bool
     exit_non_zero_on_fix: bool
     quiet: bool
@@ -100,7 +104,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
     help="Give a file up that takes more of the processor's time; 0: never.",
 )
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
-@click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise].")
+@output_options
 @showing_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
@@ -129,6 +133,7 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
+    refuse_output_file(options.output_file, is_diff=options.diff)
     configs = options.configs
     terms = _terms(options)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
@@ -146,8 +151,8 @@ def run(options: Options) -> int:
             click.echo(crash.trace, err=True)
     for warning in outcome.warnings:
         complain(f"warning: {warning}")
-    _print(outcome, options, configs, piped)
-    if problems or outcome.crashes:
+    unwritten = _print(outcome, options, configs, piped)
+    if problems or unwritten or outcome.crashes:
         return 2
     return 1 if _fails(outcome, options) else 0
 
@@ -181,7 +186,7 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
 
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     try:
-        outcome = proving.confirmed(outcome, bar, terms, repros=options.show_repro or output_format == "json")
+        outcome = proving.confirmed(outcome, bar, terms, repros=options.show_repro or output_format in DATA)
     finally:
         bar.clear()
     return proving.only_confirmed(outcome) if options.only_confirmed else outcome
@@ -261,28 +266,40 @@ def _is_read_by_people() -> bool:
     return sys.stdout.isatty() or "GITHUB_ACTIONS" in os.environ
 
 
-def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> None:
-    """The findings, unless a diff stands in for them; where a mended text takes standard output, beside it."""
+def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | None) -> bool:
+    """The findings, unless a diff stands in for them; where a mended text takes standard output, beside it.
+
+    Return whether they could not be written where they should go.
+    """
     config = configs.of(Path.cwd())
     takes_output = piped is not None and _piped_config(options, configs).fix
-    if not (options.diff or options.fix_only):
-        paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout)
+    problem = None
+    if options.output_file is not None:
+        paint = Paint.for_stream(None, choice=options.color)
+        problem = write_output_file(options.output_file, _report(outcome, options, config, paint))
+    elif not (options.diff or options.fix_only):
+        paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout, choice=options.color)
         for line in _report(outcome, options, config, paint):
             click.echo(line, color=paint.enabled, err=takes_output)
+    if problem is not None:
+        complain(f"error: {problem}")
     for line in _remarks(outcome, options, config):
         click.echo(line, err=True)
+    return problem is not None
 
 
-def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) -> Iterator[str]:
-    """Yield the findings in the format asked for."""
-    output_format = options.output_format or config.output_format
-    urls = {rule.code: url_of(rule) for rule in all_rules()}
-    if output_format == "json":
-        yield as_json(outcome.findings, urls)
-    elif output_format == "full":
-        yield from full(outcome.findings, outcome.texts, paint, config.fixes, urls, repros=options.show_repro)
-    else:
-        yield from concise(outcome.findings, paint, config.fixes, repros=options.show_repro)
+def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) -> Iterable[str]:
+    """Return the findings in the format asked for, in pieces."""
+    report = Report(
+        outcome.findings,
+        outcome.texts,
+        all_rules(),
+        config.fixes,
+        paint=paint,
+        repros=options.show_repro,
+        root=checkout(),
+    )
+    return writer(options.output_format or config.output_format)(report)
 
 
 def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str]:

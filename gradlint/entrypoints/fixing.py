@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-import tempfile
 import tokenize
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
 
+from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.printable import printable
@@ -92,31 +92,8 @@ def _write(target: Path, before: str, after: str) -> None:
         if target.stat().st_nlink > 1:
             raise _NotWrittenError("it has several names (hard links), of which one would get the new text")
         encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
-        _replace(target, after.encode(encoding))
+        replace_file(target, after.encode(encoding))
     except OSError as error:
         raise _NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
     except UnicodeEncodeError as error:
         raise _NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error
-
-
-def _owner(path: Path) -> tuple[int, int]:
-    """Return the user and the group of a file."""
-    return path.stat().st_uid, path.stat().st_gid
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Write a file beside the target and let it take the target's place, which no reader sees half done."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".gradlint")
-    beside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        if _owner(target) != _owner(beside):
-            os.chown(beside, *_owner(target))
-        beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -1,21 +1,27 @@
-"""The `json` format: a list of objects in the shape of ruff's, for programs."""
+"""Findings as data, in the shape of ruff's, for programs; `schemas/findings-1.json` describes them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 from gradlint.domain.finding import Assumed, Finding, Fix, Related, Span
+from gradlint.report.fingerprint import by_finding
+from gradlint.report.report import Report
+
+VERSION = 1
+"""It changes when a key goes or means something else; a reader has to bear new keys."""
 
 
-def as_json(findings: Iterable[Finding], urls: Mapping[str, str | None]) -> str:
-    """Return all findings in one document; `urls` gives the page about each code."""
-    return json.dumps([_finding(finding, urls.get(finding.code)) for finding in findings], indent=2)
+def as_data(report: Report) -> Iterator[dict[str, object]]:
+    """Yield the findings of a report."""
+    marks = by_finding(report.findings, report.texts, report.root)
+    return (_finding(finding, report.url(finding.code), marks[finding]) for finding in report.findings)
 
 
-def _finding(finding: Finding, url: str | None) -> dict[str, object]:
+def _finding(finding: Finding, url: str | None, fingerprint: str) -> dict[str, object]:
     return {
+        "version": VERSION,
         "code": finding.code,
         "name": finding.name,
         "message": finding.message,
@@ -27,6 +33,7 @@ def _finding(finding: Finding, url: str | None) -> dict[str, object]:
         "related": [_related(other, finding) for other in finding.related],
         "assumptions": assumptions(finding.assumptions),
         "url": url,
+        "fingerprint": fingerprint,
         "fix": None if finding.fix is None else _fix(finding.fix),
         **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),
     }

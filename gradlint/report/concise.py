@@ -7,25 +7,49 @@ from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
 from gradlint.report.paint import Paint
+from gradlint.report.place import place_of
 from gradlint.report.printable import printable
 
 Fixes: TypeAlias = Callable[[Finding], bool]
 """Whether the fix of a finding would be made if it were asked for."""
 
+Urls: TypeAlias = Callable[[str], "str | None"]
+"""The page about the rule with a code."""
 
-def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: bool = False) -> Iterator[str]:
+
+def unlinked(code: str) -> None:
+    """No rule has a page."""
+
+
+def concise(
+    findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, urls: Urls = unlinked, repros: bool = False
+) -> Iterator[str]:
     """`file:row:column: severity: code name: message`, with `[*]` after the name where there is a fix to make.
 
     A severity with a colon after the place is how gcc writes it, which editors and matchers of problems read.
     """
     for finding in findings:
-        start = finding.span.start
-        place = f"{paint.bold(printable(finding.filename))}:{start.row}:{start.column}:"
+        place = f"{place_of(paint.bold(printable(finding.filename)), finding.span)}:"
         severity = paint.as_severity(f"{finding.severity}:", finding.severity)
-        rule = f"{paint.bold(finding.code)} {finding.name}{star(finding, paint, fixes)}:"
-        yield f"{place} {severity} {rule} {on_one_line(finding.message)}{verdict(finding)}"
+        code = paint.link(paint.bold(finding.code), urls(finding.code))
+        yield f"{place} {severity} {code} {finding.name}{star(finding, paint, fixes)}: {said(finding)}"
         if repros:
             yield from repro(finding)
+
+
+def coded(finding: Finding, paint: Paint, urls: Urls) -> str:
+    """Return the code in the colour of the severity, as a link to its page where the terminal has links."""
+    return paint.link(paint.as_severity(finding.code, finding.severity), urls(finding.code))
+
+
+def said(finding: Finding) -> str:
+    """Return the message, and what torch says of it, on one line: what formats for other programs call the message."""
+    return f"{on_one_line(finding.message)}{verdict(finding)}"
+
+
+def said_with_hint(finding: Finding) -> str:
+    """Return the same, and on a line below what to write instead."""
+    return said(finding) if finding.hint is None else f"{said(finding)}\nhelp: {on_one_line(finding.hint)}"
 
 
 def repro(finding: Finding) -> Iterator[str]:

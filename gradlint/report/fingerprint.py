@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from gradlint.domain.finding import Finding
+from gradlint.report.paths import path_below
 from gradlint.source.read import split_lines
 
 LENGTH = 32
@@ -17,9 +18,9 @@ LENGTH = 32
 def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: str | None = None) -> list[str]:
     """Return the fingerprint of each finding, in their order; `texts` are the files, by the names findings use.
 
-    A fingerprint covers the path below `root` (the current directory), the code, the statement, and the rank of the
-    finding among those that are equal in all this. Line numbers, spaces, messages and the order of `findings` have no
-    part in it. Equal findings share one.
+    A fingerprint covers the path below `root` (None: the current directory), the code, the statement, and the rank of
+    the finding among those that are equal in all this. Line numbers, spaces, messages and the order of `findings` have
+    no part in it. Equal findings share one.
     """
     base = os.getcwd() if root is None else root
     rows = {filename: split_lines(text) for filename, text in texts.items()}
@@ -37,11 +38,9 @@ def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: st
     return [_digest((*key, str(ranks[finding]))) for key, finding in zip(keys, findings, strict=True)]
 
 
-def path_below(root: str, filename: str) -> str:
-    """Return the path of a file from a directory on, with slashes; the absolute one if it is not in it."""
-    absolute = os.path.normpath(os.path.join(root, filename))
-    inside = absolute.startswith(os.path.join(os.path.normpath(root), ""))
-    return (os.path.relpath(absolute, root) if inside else absolute).replace(os.sep, "/")
+def by_finding(findings: Sequence[Finding], texts: Mapping[str, str], root: str | None = None) -> dict[Finding, str]:
+    """Return the same by finding."""
+    return dict(zip(findings, fingerprints(findings, texts, root), strict=True))
 
 
 def _statement(finding: Finding, rows: Sequence[str]) -> tuple[str, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradlint.domain.finding import Finding
-from gradlint.report.concise import Fixes, on_one_line, repro, star
+from gradlint.report.concise import Fixes, Urls, on_one_line, star, unlinked
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
+from gradlint.report.place import place_of
 from gradlint.report.printable import printable
 from gradlint.source.read import split_lines
 
@@ -17,8 +18,8 @@ def full(
     texts: Mapping[str, str],
     paint: Paint,
     fixes: Fixes,
-    urls: Mapping[str, str | None],
     *,
+    urls: Urls = unlinked,
     repros: bool = False,
 ) -> Iterator[str]:
     """Yield a paragraph for each finding; one about a file without text has no frame.
@@ -26,21 +27,22 @@ def full(
     `urls` gives the page about each code.
     """
     for finding in findings:
-        lines = _paragraph(finding, texts.get(finding.filename, ""), paint, fixes, urls.get(finding.code))
-        yield "\n".join([*lines, *(repro(finding) if repros else ())]) + "\n"
+        text = texts.get(finding.filename, "")
+        yield "\n".join(_paragraph(finding, text, paint, fixes, urls, repros)) + "\n"
 
 
-def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, url: str | None) -> Iterator[str]:
-    start = finding.span.start
+def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, urls: Urls, repros: bool) -> Iterator[str]:
+    url = urls(finding.code)
     severity = paint.as_severity(f"{finding.severity}[{finding.code}]", finding.severity)
-    yield f"{severity} {finding.name}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
-    yield f" {paint.faint('-->')} {printable(finding.filename)}:{start.row}:{start.column}"
+    head = f"{paint.link(severity, url)} {finding.name}{star(finding, paint, fixes)}"
+    yield f"{head}: {paint.bold(on_one_line(finding.message))}"
+    yield f" {paint.faint('-->')} {place_of(printable(finding.filename), finding.span)}"
     if text:
         here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
         yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *here], paint)
     for other in finding.related:
         if other.filename is not None:
-            place = f"{printable(other.filename)}:{other.span.start.row}:{other.span.start.column}"
+            place = place_of(printable(other.filename), other.span)
             yield f" {paint.faint(':::')} {place}: {on_one_line(other.message)}"
     if finding.hint:
         yield f" {paint.faint('=')} {paint.bold('help')}: {on_one_line(finding.hint)}"

@@ -11,8 +11,12 @@ def printable(text: str) -> str:
     What cannot be printed is written as Python writes it in a string. A line of a log is a command to GitHub Actions
     where it begins with `::`, and where `##[` stands in it (actions/runner, ActionCommand.cs).
     """
-    shown = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
-    return _COMMAND.sub(lambda found: "".join(map(_escaped, found[0])), shown)
+    return _COMMAND.sub(lambda found: "".join(map(_escaped, found[0])), steerless(text))
+
+
+def steerless(text: str) -> str:
+    """Return a text on one line in which nothing steers a terminal; commands to GitHub stay."""
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 
 _COMMAND = re.compile(r"^\s*::|##\[")

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 
+from gradlint.report.address import page_address
 from gradlint.rules.base import Rule
 
 HEADINGS = ("What torch does", "Why it matters", "When it may be wrong", "Instead", "References")
@@ -14,9 +15,13 @@ _LINK = re.compile(r"https?://[^\s<>)\"'`]+")
 
 
 def url_of(rule: Rule) -> str | None:
-    """Return the first page that the rule's documentation refers to."""
-    found = _LINK.search(rule.__doc__ or "")
-    return found[0].rstrip(".,;") if found else None
+    """Return the page about the rule."""
+    return page_address(rule.code, rule.name)
+
+
+def references(rule: Rule) -> list[str]:
+    """Return the pages that the rule's documentation refers to."""
+    return list(dict.fromkeys(found.rstrip(".,;") for found in _LINK.findall(rule.__doc__ or "")))
 
 
 def page(rule: Rule) -> str:
@@ -40,6 +45,7 @@ def as_data(rule: Rule) -> dict[str, object]:
         "bad": [rule.bad] if rule.bad else [],
         "good": [rule.good] if rule.good else [],
         "url": url_of(rule),
+        "references": references(rule),
     }
 
 

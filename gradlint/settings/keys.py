@@ -14,7 +14,11 @@ Kind: TypeAlias = Literal["flag", "choice", "text", "codes", "patterns", "table 
 """What a value must be: true or false; one of some words; a string; a list of strings that name rules, or that are
 patterns; a table from patterns to lists that name rules, or from names of rules to severities."""
 
-FORMATS = ("concise", "full", "json")
+FORMATS = (
+    *("concise", "full", "grouped", "json", "json-lines", "github", "sarif", "gitlab", "junit", "rdjson"),
+    *("azure", "pylint", "markdown"),
+)
+"""The formats, each written by the module of its name in `gradlint.report.formats`."""
 NEVER = "never"
 PRESET_NAMES = ("default", "strict", "education")
 DEFAULT_EXCLUDE = (

@@ -30,6 +30,13 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+@pytest.fixture(autouse=True)
+def no_colour_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's terminal has no say in what tests read."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gradlint.domain.finding import Finding, Position, Span
 from gradlint.entrypoints.cli import cli
+from gradlint.report.address import page_address
+from gradlint.report.fingerprint import fingerprints
 from tests.entrypoints.conftest import Run
 from tests.entrypoints.fakes import GROWS, MORE, RAISES
 
@@ -70,9 +73,13 @@ def test_full_draws_the_source(run: Run, tree: Tree) -> None:
 
 def test_json_is_for_programs(run: Run, tree: Tree) -> None:
     """Every key, every time; an empty list for a clean tree."""
-    tree({"a.py": "import torch\nw = fault_c\nfault_a\n"})
+    text = "import torch\nw = fault_c\nfault_a\n"
+    tree({"a.py": text})
+    span = Span(Position(3, 1), Position(3, 8))
+    found = Finding("GRD101", "leaf-inplace", "", "error", "raises", "a.py", span, (3, 3))
     assert json.loads("\n".join(run("check", "--output-format", "json").out)) == [
         {
+            "version": 1,
             "code": "GRD101",
             "name": "leaf-inplace",
             "message": "torch raises here",
@@ -84,7 +91,8 @@ def test_json_is_for_programs(run: Run, tree: Tree) -> None:
             "end_location": {"row": 3, "column": 8},
             "related": [{"filename": "a.py", "location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
             "assumptions": [],
-            "url": "https://example.org/leaf-inplace.html",
+            "url": page_address("GRD101", "leaf-inplace"),
+            "fingerprint": fingerprints([found], {"a.py": text})[0],
             "fix": None,
         }
     ]

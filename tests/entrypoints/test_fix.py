@@ -220,7 +220,7 @@ def test_a_file_keeps_its_owner(run: Run, tree: Tree, monkeypatch: pytest.Monkey
     root = tree({"a.py": TWO})
     owner = os.stat(root / "a.py")
     asked: list[tuple[int, int]] = []
-    monkeypatch.setattr("gradlint.entrypoints.fixing._owner", lambda path: (os.stat(path).st_ino, 0))
+    monkeypatch.setattr("gradlint.entrypoints.replacing._owner", lambda path: (os.stat(path).st_ino, 0))
     monkeypatch.setattr("os.chown", lambda path, user, group: asked.append((user, group)))
     run("check", "--fix")
     assert asked == [(owner.st_ino, 0)]

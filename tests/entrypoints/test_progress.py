@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from gradlint.entrypoints.progress import ProgressBar
-from tests.report.test_formats import Terminal
+from tests.harness.terminal import Terminal
 
 
 class Clock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from gradlint.report.address import page_address
 from tests.entrypoints.conftest import Run
 from tests.entrypoints.fakes import FAKE_RULES
 
@@ -20,7 +21,8 @@ LEAF_INPLACE = {
     "preview": False,
     "bad": [],
     "good": [],
-    "url": "https://example.org/leaf-inplace.html",
+    "url": page_address("GRD101", "leaf-inplace"),
+    "references": ["https://example.org/leaf-inplace.html"],
 }
 
 

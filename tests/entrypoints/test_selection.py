@@ -97,7 +97,7 @@ def test_the_nearest_configuration_holds(run: Run, tree: Tree) -> None:
         ("select = [1]", "`select` must be a list of strings, and holds 1"),
         ('per-file-ignores = ["a"]', "`per-file-ignores` must be a table from patterns to lists of codes"),
         ('per-file-ignores = {"a" = "GRD1"}', "`per-file-ignores.a` must be a list of strings"),
-        ('output-format = "xml"', "`output-format` must be one of concise, full, json"),
+        ('output-format = "xml"', "`output-format` must be one of concise, full, grouped, json, "),
         ('respect-gitignore = "no"', "`respect-gitignore` must be true or false"),
         ("select = [", "not valid TOML: "),
     ],

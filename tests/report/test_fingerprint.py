@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
+
+import pytest
 
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.report.fingerprint import LENGTH, fingerprints
@@ -51,13 +53,18 @@ def test_equal_statements_are_told_apart_by_their_rank() -> None:
     assert len({*of("w += 1; w += 1\n", at(1), at(1, column=9))}) == 2
 
 
-def test_a_path_is_told_from_the_root_on() -> None:
+def test_a_path_is_told_from_the_root_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However it was named on the command line, and from whatever directory."""
-    here = os.path.join(os.sep, "project")
-    one = of(TEXT, at(2, filename=os.path.join("pkg", "a.py")), root=here)
-    assert of(TEXT, at(2, filename=os.path.join(here, "pkg", "..", "pkg", "a.py")), root=here) == one
-    assert of(TEXT, at(2, filename=os.path.join("pkg", "a.py")), root=here + "2") == one
-    assert of(TEXT, at(2, filename=os.path.join(here + "2", "pkg", "a.py")), root=here) != one
+    (tmp_path / "pkg").mkdir()
+    monkeypatch.chdir(tmp_path)
+    names = "a.py", "./pkg/a.py", f"{tmp_path}/pkg/a.py", "pkg/../pkg/a.py"
+    other, *same = (of(TEXT, at(2, filename=name)) for name in names)
+    monkeypatch.chdir(tmp_path / "pkg")
+    same += [of(TEXT, at(2), root=str(tmp_path)), of(TEXT, at(2), root="..")]
+    assert same == [same[0]] * 5
+    assert other not in same
+    assert of(TEXT, at(2)) == other
+    assert of(TEXT, at(2), root=f"{tmp_path}/elsewhere") not in [*same, other]
 
 
 def test_files_without_text_and_odd_names_have_one() -> None:

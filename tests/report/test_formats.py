@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
-from gradlint.report.as_json import as_json
 from gradlint.report.concise import concise
 from gradlint.report.full import full
 from gradlint.report.paint import Paint
+from tests.harness.report import report_of, written
 
 SPAN = Span(Position(2, 1), Position(2, 7))
 FIX = Fix("write it under no_grad", (Edit(SPAN, "with"),), safe=False)
 FINDING = Finding("GRD101", "leaf-inplace", "torch\nraises", "error", "raises", "a.py", SPAN, (2, 2), fix=FIX)
-
-
-class Terminal(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        """Yes."""
-        return True
 
 
 def never(finding: Finding) -> bool:
@@ -61,17 +52,8 @@ def test_full_shows_the_fix() -> None:
 
 def test_json_has_the_edits_of_a_fix() -> None:
     """In ruff's words."""
-    assert json.loads(as_json([FINDING], {}))[0]["fix"] == {
+    assert json.loads(written("json", report_of(FINDING)))[0]["fix"] == {
         "message": "write it under no_grad",
         "applicability": "unsafe",
         "edits": [{"content": "with", "location": {"row": 2, "column": 1}, "end_location": {"row": 2, "column": 7}}],
     }
-
-
-def test_colour_is_for_terminals_that_want_it() -> None:
-    """`NO_COLOR` is honoured if it is not empty."""
-    assert Paint.for_stream(Terminal(), {}).enabled
-    assert Paint.for_stream(Terminal(), {"NO_COLOR": ""}).enabled
-    assert not Paint.for_stream(Terminal(), {"NO_COLOR": "1"}).enabled
-    assert not Paint.for_stream(Terminal(), {"TERM": "dumb"}).enabled
-    assert not Paint.for_stream(io.StringIO(), {}).enabled

@@ -97,7 +97,9 @@ class _Own:
         self._generators = {
             name: [node.value.func.id]
             for node in nodes
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and is_name(node.value.func, *self._named)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and is_name(node.value.func, *self._named)
             for name in map(name_of, node.targets)
             if isinstance(node.value.func, ast.Name)
         }
@@ -117,14 +119,16 @@ class _Own:
             given.append(statement)
         strangers = any(self._is_strange(node) for node in header_of(statement))
         for node in (*header, *self._reached(given)):
-            if self._releases(node) or not (strangers or node in header) and self._changes(node):
+            if self._releases(node) or (not (strangers or node in header) and self._changes(node)):
                 return node
         return None
 
     def _other_arm(self, statement: ast.Try | ast.If, lost: frozenset[ast.AST]) -> ast.AST | None:
         """Return what releases a tensor in a block that may run where a part of what leads there is lost."""
         if isinstance(statement, ast.Try):
-            leads = any(node in lost or isinstance(node, (ast.Import, ast.ImportFrom)) for node in _inner(statement.body))
+            leads = any(
+                node in lost or isinstance(node, (ast.Import, ast.ImportFrom)) for node in _inner(statement.body)
+            )
             blocks: list[ast.stmt] = [part for handler in statement.handlers for part in handler.body]
         else:
             leads = any(node in lost and isinstance(node, ast.Call) for node in ast.walk(statement.test))

@@ -1,0 +1,68 @@
+"""The options that say how findings are written, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradlint.entrypoints.replacing import replace_file
+from gradlint.entrypoints.signals import signals_as_exits
+from gradlint.settings.config import ConfigError
+from gradlint.settings.keys import FORMATS
+
+_OPTIONS = (
+    click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise]."),
+    click.option(
+        "-o",
+        "--output-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Write findings to this file instead of standard output.",
+    ),
+    click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="Colour findings: on a terminal, always, or never.",
+    ),
+)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def refuse_output_file(path: Path | None, *, is_diff: bool) -> None:
+    """Raise `ConfigError` where a file cannot be meant, before any work is done."""
+    if path is None:
+        return
+    if is_diff:
+        raise ConfigError("--diff and --output-file exclude each other: a diff goes to standard output")
+    if path.is_dir():
+        raise ConfigError(f"--output-file: {path} is a directory")
+    if not path.parent.is_dir():
+        raise ConfigError(f"--output-file: there is no directory {path.parent}")
+
+
+def write_output_file(path: Path, pieces: Iterable[str]) -> str | None:
+    """Write the pieces to a file, a line each; return what went wrong.
+
+    A regular file gets them all at once; what is none, such as a FIFO or `/dev/stdout`, stays what it is.
+    """
+    content = "".join(f"{piece}\n" for piece in pieces).encode(errors="backslashreplace")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return None
+        with signals_as_exits():  # So that nothing is left beside the file.
+            replace_file(path.resolve(), content)
+    except OSError as error:
+        return f"{path}: cannot be written: {error.strerror or error}"
+    return None

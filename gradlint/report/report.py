@@ -1,0 +1,49 @@
+"""What a format is made of: the findings of a run, and what there is to say about them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from functools import cached_property
+
+from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
+from gradlint.report.concise import Fixes
+from gradlint.report.paint import Paint
+from gradlint.report.paths import path_below
+from gradlint.report.rule_page import url_of
+from gradlint.rules.base import Rule
+
+
+class Report(Frozen):
+    """The findings of a run; `texts` are their files, by the names findings use.
+
+    `fixes` tells which fixes would be made if they were asked for, `repros` whether people are shown the programs that
+    prove findings. `root` is the directory from which other programs count paths; None is the current one.
+    """
+
+    findings: tuple[Finding, ...]
+    texts: Mapping[str, str]
+    rules: tuple[Rule, ...]
+    fixes: Fixes
+    paint: Paint = field(default_factory=Paint)
+    repros: bool = False
+    root: str | None = None
+
+    @cached_property
+    def standing(self) -> tuple[Finding, ...]:
+        """The findings that count, as the exit code does: those that torch did not refute."""
+        return tuple(finding for finding in self.findings if finding.stands)
+
+    def url(self, code: str) -> str | None:
+        """Return the page about a rule."""
+        return self._urls.get(code)
+
+    def path(self, filename: str) -> str:
+        """Return the path of a file as other programs know it: from the root on, with slashes."""
+        return path_below(self.root or os.getcwd(), filename)
+
+    @cached_property
+    def _urls(self) -> dict[str, str | None]:
+        return {rule.code: url_of(rule) for rule in self.rules}
