@@ -31,7 +31,7 @@ check: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # The tests of the house: reading, configuring, reporting, fixing. Those that run torch or whole corpora take longer.
-QUICK := tests/test_*.py tests/entrypoints tests/report tests/fixes tests/source tests/harness tests/rules/test_docs.py \
+QUICK := tests/test_*.py tests/entrypoints tests/settings tests/report tests/fixes tests/source tests/harness tests/rules/test_docs.py \
 	--ignore tests/entrypoints/test_confirm.py --ignore tests/entrypoints/test_precommit.py
 
 # The same in a minute: the tests that need no torch, and every 20th program of the golden files.

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems
-from gradlint.settings.file import FILES, table_in
+from gradlint.settings.file import FILES, is_toml, table_in
 from gradlint.settings.template import template
 
 OWN, SHARED = FILES
@@ -46,5 +46,8 @@ def _add_to(shared: Path) -> None:
         raise Problem(f"{shared} has a table [tool.gradlint] already; `gradlint init --stdout` prints all keys")
     end = "\r\n" if b"\r\n" in entries else "\n"
     gap = f"{end}{end}" if entries and not entries.endswith(b"\n") else end if entries else ""
+    added = f"{gap}{template(table=True)}".replace("\r\n", "\n").replace("\n", end).encode()
+    if not is_toml((entries + added).decode()):
+        raise Problem(f"{shared}: [tool.gradlint] cannot be added, as `tool` is an inline table")
     with shared.open("ab") as stream:
-        stream.write(f"{gap}{template(table=True)}".replace("\r\n", "\n").replace("\n", end).encode())
+        stream.write(added)

@@ -49,6 +49,15 @@ def inline(text: str) -> Layer:
     return layer(INLINE, Path.cwd(), entries)
 
 
+def is_toml(text: str) -> bool:
+    """Return whether a text can be read."""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
 def table_in(path: Path) -> Mapping[str, object] | None:
     """Return what a file says of gradlint; None for a `pyproject.toml` that says nothing."""
     document = _parse(path)

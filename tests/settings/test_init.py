@@ -49,11 +49,12 @@ def test_a_table_in_a_project(run: Run, tree: Tree, before: str) -> None:
     assert not (root / "gradlint.toml").exists()
 
 
-def test_a_broken_project_is_not_written(run: Run, tree: Tree) -> None:
+@pytest.mark.parametrize("text", ["[tool\n", "tool = {x = {}}\n"])
+def test_a_project_that_takes_no_table_is_not_written(run: Run, tree: Tree, text: str) -> None:
     """One line, as for any command that reads it."""
-    root = tree({"pyproject.toml": "[tool\n"})
+    root = tree({"pyproject.toml": text})
     ran = run("init")
-    assert (ran.code, len(ran.err), (root / "pyproject.toml").read_text()) == (2, 1, "[tool\n")
+    assert (ran.code, len(ran.err), (root / "pyproject.toml").read_text()) == (2, 1, text)
 
 
 def test_what_new_files_show_can_be_read() -> None:
