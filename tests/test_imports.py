@@ -27,10 +27,11 @@ MAY_IMPORT = {
     "fixes": {"domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
+    "documents": {"domain", "outcome", "source"},
     "judgement": {"domain", "fixes", "rules", "source"},
     "report": {"settings", "domain", "rules", "source", "outcome", "explain"},
     "check": {
-        *("detect", "domain", "fixes", "interpreter", "judgement", "outcome"),
+        *("detect", "documents", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("rules", "running", "settings", "source"),
     },
     "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},

@@ -14,6 +14,7 @@ import click
 
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints.document_options import document_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
@@ -52,6 +53,7 @@ class Options:
     ignore: tuple[str, ...]
     per_file_ignores: tuple[str, ...]
     extend_exclude: tuple[str, ...]
+    extend_include: tuple[str, ...]
     force_exclude: bool
     ignore_noqa: bool
     fix: bool | None
@@ -87,6 +89,7 @@ class Options:
 @click.option("--ignore", multiple=True, metavar="CODES", help="Do not use these rules.")
 @click.option("--per-file-ignores", multiple=True, metavar="PATTERN:CODES", help="Ignore them in some files.")
 @click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Keep out more of the tree.")
+@document_options
 @click.option("--force-exclude", is_flag=True, help="Keep out excluded files even if they are named.")
 @click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
 @click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
@@ -292,6 +295,7 @@ def _overrides(options: Options) -> Overrides:
         selection,
         ignores,
         exclude=tuple(_words(options.extend_exclude)),
+        include=tuple(_words(options.extend_include)),
         ignore_noqa=options.ignore_noqa,
         fix=options.fix,
         unsafe_fixes=options.unsafe_fixes,

@@ -14,6 +14,7 @@ from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_
 from gradlint.entrypoints.proving import Terms, asked
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.report.concise import on_one_line
+from gradlint.report.place import place_of
 
 
 @click.command()
@@ -57,7 +58,6 @@ def _is_at(finding: Finding, row: int, code: str) -> bool:
 def _shown(finding: Finding) -> str:
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
-    start = finding.span.start
-    place = f"{finding.filename}:{start.row}:{start.column}: {finding.code} {on_one_line(finding.message)}"
+    place = f"{place_of(finding.filename, finding.span)}: {finding.code} {on_one_line(finding.message)}"
     said = f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)"
     return "\n\n".join(filter(None, [f"{place}\n{said}", verdict.error, verdict.repro]))

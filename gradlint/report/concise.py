@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from gradlint.domain.finding import Finding
 from gradlint.report.paint import Paint
+from gradlint.report.place import place_of
 from gradlint.report.printable import printable
 
 Fixes: TypeAlias = Callable[[Finding], bool]
@@ -16,8 +17,7 @@ Fixes: TypeAlias = Callable[[Finding], bool]
 def concise(findings: Iterable[Finding], paint: Paint, fixes: Fixes, *, repros: bool = False) -> Iterator[str]:
     """`file:row:column: code message`, with `[*]` where there is a fix to make."""
     for finding in findings:
-        start = finding.span.start
-        place = f"{paint.bold(printable(finding.filename))}:{start.row}:{start.column}:"
+        place = f"{place_of(paint.bold(printable(finding.filename)), finding.span)}:"
         code = paint.as_severity(finding.code, finding.severity)
         yield f"{place} {code}{star(finding, paint, fixes)} {on_one_line(finding.message)}{verdict(finding)}"
         if repros:

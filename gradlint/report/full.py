@@ -8,8 +8,9 @@ from gradlint.domain.finding import Finding
 from gradlint.report.concise import Fixes, on_one_line, repro, star
 from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
+from gradlint.report.place import place_of
 from gradlint.report.printable import printable
-from gradlint.source.read import split_lines
+from gradlint.source.documents.kinds import shown_rows
 
 
 def full(
@@ -21,16 +22,15 @@ def full(
 
 
 def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, repros: bool) -> Iterator[str]:
-    start = finding.span.start
     head = paint.as_severity(f"{finding.code} {finding.name}", finding.severity)
     yield f"{head}{star(finding, paint, fixes)}: {paint.bold(on_one_line(finding.message))}"
-    yield f" {paint.faint('-->')} {printable(finding.filename)}:{start.row}:{start.column}"
+    yield f" {paint.faint('-->')} {place_of(printable(finding.filename), finding.span)}"
     if text:
         here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
-        yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *here], paint)
+        yield from draw(shown_rows(text, finding), [Mark(finding.span, "", finding.severity), *here], paint)
     for other in finding.related:
         if other.filename is not None:
-            place = f"{printable(other.filename)}:{other.span.start.row}:{other.span.start.column}"
+            place = place_of(printable(other.filename), other.span)
             yield f" {paint.faint(':::')} {place}: {on_one_line(other.message)}"
     if finding.hint:
         yield f" {paint.faint('=')} {paint.bold('help')}: {on_one_line(finding.hint)}"

@@ -50,6 +50,7 @@ class Config(Frozen):
     selections: tuple[Selection, ...] = ()
     per_file_ignores: tuple[FileIgnore, ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_include: tuple[str, ...] = ()
     respect_gitignore: bool = True
     output_format: str = "concise"
     ignore_noqa: bool = False
@@ -77,6 +78,7 @@ class Overrides(Frozen):
     selection: Selection = field(default_factory=Selection)
     per_file_ignores: tuple[FileIgnore, ...] = ()
     exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
     ignore_noqa: bool = False
     fix: bool | None = None
     unsafe_fixes: bool | None = None
@@ -93,6 +95,7 @@ class Overrides(Frozen):
             selections=(*config.selections, self.selection),
             per_file_ignores=(*config.per_file_ignores, *self.per_file_ignores),
             exclude=(*config.exclude, *self.exclude),
+            extend_include=(*config.extend_include, *self.include),
             ignore_noqa=config.ignore_noqa or self.ignore_noqa,
             fix=config.fix if self.fix is None else self.fix,
             unsafe_fixes=config.unsafe_fixes if self.unsafe_fixes is None else self.unsafe_fixes,

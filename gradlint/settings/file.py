@@ -22,7 +22,7 @@ FORMATS = ("concise", "full", "json")
 FILES = ("gradlint.toml", "pyproject.toml")
 KEYS = (
     *("select", "extend-select", "ignore", "per-file-ignores"),
-    *("exclude", "extend-exclude", "respect-gitignore", "output-format"),
+    *("exclude", "extend-exclude", "extend-include", "respect-gitignore", "output-format"),
     *("fix", "unsafe-fixes", "fixable", "unfixable", "python"),
 )
 
@@ -87,6 +87,7 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
         selections=(chosen,),
         per_file_ignores=tuple(FileIgnore(root, *pair) for pair in table.file_ignores()),
         exclude=(*exclude, *table.strings("extend-exclude")),
+        extend_include=table.strings("extend-include"),
         respect_gitignore=table.flag("respect-gitignore", default=True),
         output_format=table.choice("output-format", FORMATS),
         fix=table.flag("fix", default=False),
