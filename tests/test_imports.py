@@ -64,6 +64,7 @@ HIDDEN = {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
         *("gradlint.check", "gradlint.report.concise", "gradlint.settings.config"),
     },
+    "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
     "gradlint.confirm.worker.walls": {"resource"},  # Windows has no such module.
 }
 

@@ -64,7 +64,14 @@ def test_json_has_the_edits_of_a_fix() -> None:
     assert json.loads(as_json([FINDING], {}))[0]["fix"] == {
         "message": "write it under no_grad",
         "applicability": "unsafe",
-        "edits": [{"content": "with", "location": {"row": 2, "column": 1}, "end_location": {"row": 2, "column": 7}}],
+        "edits": [
+            {
+                "content": "with",
+                "cell": None,
+                "location": {"row": 2, "column": 1},
+                "end_location": {"row": 2, "column": 7},
+            }
+        ],
     }
 
 

@@ -10,10 +10,12 @@ from io import BytesIO
 
 from gradlint.domain.finding import Finding, Position
 from gradlint.source.documents.document import Document, Kind, inward
+from gradlint.source.documents.markdown import MARKDOWN
 from gradlint.source.documents.notebook import NOTEBOOK
+from gradlint.source.documents.rst import RST
 from gradlint.source.read import UNREADABLE_FILE, Unusable, decode, split_lines
 
-KINDS = {".ipynb": NOTEBOOK}
+KINDS = {".ipynb": NOTEBOOK, ".md": MARKDOWN, ".markdown": MARKDOWN, ".rst": RST}
 
 
 def kind_of(filename: str) -> Kind | None:
