@@ -55,7 +55,7 @@ class Program(Frozen):
         """Join pieces."""
         pieces, texts, starts, rows = tuple(pieces), [], [], 0
         for piece in pieces:
-            texts.append(f"{stand_ins.header(piece.number)}\n{piece.text}\n")
+            texts.append(f"{stand_ins.header(piece.number, piece.text)}\n{piece.text}\n")
             starts.append(rows + 2)
             rows += len(split_lines(texts[-1])) - 1
         return cls("".join(texts), pieces, tuple(starts), stand_ins)
@@ -72,8 +72,7 @@ class Program(Frozen):
 
     def holder(self, fix: Fix, text: str) -> int | None:
         """Return the index of the piece in which a fix of the program, as it is by now, stays; None if in several."""
-        beginning = self.stand_ins.header(0)[:-1]
-        headers = [row for row, line in enumerate(split_lines(text), start=1) if line.startswith(beginning)]
+        headers = [row for row, line in enumerate(split_lines(text), start=1) if self.stand_ins.is_header(line)]
         holders = set()
         for place in (place for edit in fix.edits for place in (edit.span.start, edit.span.end)):
             # What takes a last row away ends where the next piece begins, and what is put after it begins there.

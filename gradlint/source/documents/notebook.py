@@ -17,7 +17,7 @@ from gradlint.source.documents.json_text import Path, Stretch, load, replaced, s
 from gradlint.source.documents.magics import python_of
 from gradlint.source.documents.stand_ins import StandIns
 from gradlint.source.parse import refusal_of_parser
-from gradlint.source.read import Unusable, unreadable
+from gradlint.source.read import Unusable, invalid, unreadable
 
 
 class _Cell(Frozen):
@@ -57,8 +57,8 @@ def _document(text: str, cells: list[_Cell]) -> Document:
         if python is None:
             continue
         piece = Piece(python, cell.number, cell.number)
-        if (refusal := refusal_of_parser(python)) is not None:
-            refused.append((piece, refusal))
+        if refusal_of_parser(f"{stand_ins.header(cell.number, python)}\n{python}") is not None:
+            refused.append((piece, refusal_of_parser(python) or invalid("invalid syntax")))
         else:
             pieces.append(piece)
     counts = [cell.executed for cell in cells if cell.executed is not None]

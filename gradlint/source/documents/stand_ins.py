@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from gradlint.source.read import LINE_END
+from gradlint.source.read import LINE_END, split_lines
+
+TAB = "\t"
 
 
 @dataclass
@@ -26,9 +28,21 @@ class StandIns:
             number += 1
         return cls(f"gradlint_row_{number}")
 
-    def header(self, number: int) -> str:
-        """Return the comment that stands before the piece of this number."""
-        return f"# {self.word} begins {number}"
+    def header(self, number: int, text: str = "") -> str:
+        """Return the comment that stands before the piece of this number.
+
+        IPython takes a cell that is indented as a whole; such a text stands below an `if`, so that its columns stay.
+        """
+        first = next((row for row in split_lines(text) if row.strip()), "")
+        return f"{'if 1:  ' if first[:1] in (' ', TAB) and first else ''}{self._beginning}{number}"
+
+    def is_header(self, row: str) -> bool:
+        """Return whether a row of a program stands before a piece."""
+        return row.removeprefix("if 1:  ").startswith(self._beginning)
+
+    @property
+    def _beginning(self) -> str:
+        return f"# {self.word} begins "
 
     def put(self, before: str, original: str, stand_in: str, after: str = "") -> str:
         """Return a row that has something else in the place of `original`."""
@@ -37,7 +51,7 @@ class StandIns:
 
     def pieces(self, text: str) -> list[tuple[int, str]]:
         """Return each piece that a program consists of by its number, with what stood in it at first."""
-        parts = re.split(rf"^# {self.word} begins (\d+)\n", text, flags=re.MULTILINE)[1:]
+        parts = re.split(rf"^(?:if 1:  )?{self._beginning}(\d+)\n", text, flags=re.MULTILINE)[1:]
         return [(int(number), self._restored(piece)) for number, piece in zip(parts[::2], parts[1::2], strict=True)]
 
     def _restored(self, piece: str) -> str:
