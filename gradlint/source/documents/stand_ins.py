@@ -33,8 +33,8 @@ class StandIns:
 
         IPython takes a cell that is indented as a whole; such a text stands below an `if`, so that its columns stay.
         """
-        first = next((row for row in split_lines(text) if row.strip()), "")
-        return f"{'if 1:  ' if first[:1] in (' ', TAB) and first else ''}{self._beginning}{number}"
+        first = next((row for row in split_lines(text) if row.strip() and not row.lstrip().startswith("#")), "")
+        return f"{'if 1:  ' if first.startswith((' ', TAB)) else ''}{self._beginning}{number}"
 
     def is_header(self, row: str) -> bool:
         """Return whether a row of a program stands before a piece."""
