@@ -9,7 +9,7 @@ class UnreadableFile(Rule):
     What torch does
         Nothing: the operating system rejects the access. The permission is missing, a symbolic link is
         broken or circular, or the path is not a regular file. gradlint does not open FIFOs or devices,
-        because reading them could block forever.
+        because reading them could block forever. A notebook whose JSON is broken cannot be read, either.
 
     Why it matters
         gradlint finds nothing in a file that it cannot read. Without this report, the file would look
