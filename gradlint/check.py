@@ -15,6 +15,7 @@ from typing import Protocol
 import libcst as cst
 
 from gradlint.detect import detectors
+from gradlint.documents import Pages
 from gradlint.domain.clock import OutOfTimeError, limited
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
@@ -29,12 +30,15 @@ from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import SUFFIX, Discovery, Found
+from gradlint.source.documents.document import Kind
+from gradlint.source.documents.joined import Program
+from gradlint.source.documents.kinds import kind_of, text_of
 from gradlint.source.files import Files, Unit
 from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
 from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
-from gradlint.source.read import OUTSIDE, Unusable, decode, is_about_torch, mentions_torch, read_bytes
+from gradlint.source.read import OUTSIDE, Unusable, is_about_torch, mentions_torch, read_bytes
 
 
 class Interpreted(Protocol):
@@ -118,7 +122,7 @@ def check_source(text: str, filename: str = "<string>", config: Config | None = 
     """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
     checker, used = Checker(), config or Config()
     with no_collection():
-        return used.graded(with_deep_stack(lambda: checker.check_text(text, filename, used)).findings)
+        return used.graded(with_deep_stack(lambda: checker.check_whole(text, filename, used)).findings)
 
 
 def check_content(content: bytes | str, filename: str, config: Config, checker: Checker | None = None) -> Outcome:
@@ -157,6 +161,7 @@ class Checker:
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
         self._projects = Projects()
+        self._remarks: list[str] = []
 
     def check_file(self, found: Found) -> Checked:
         """One file of the disk; without the word torch in it, it is looked at only if it was named."""
@@ -173,7 +178,8 @@ class Checker:
             return []
         folders = dict.fromkeys(layout.project(str(found.path)) for found in named)
         checked = {found.path for found in files}
-        others = {str(one.path): one for one in discovery.around(folders, _PROJECT) if one.path not in checked}
+        around = (one for one in discovery.around(folders, _PROJECT) if one.path.suffix == SUFFIX)
+        others = {str(one.path): one for one in around if one.path not in checked}
         importers = importers_of([str(found.path) for found in named], others, layout)
         wanted, self._wanted = self._wanted, None  # Nothing is mended there.
         try:
@@ -183,7 +189,7 @@ class Checker:
 
     def check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
         """Whatever the file holds."""
-        return self._guarded(filename, lambda: self._check_content(content, filename, config))
+        return self._guarded(filename, lambda: self.check_whole(content, filename, config))
 
     def _guarded(self, filename: str, check: Callable[[], Checked]) -> Checked:
         """Check a file within its time. This is the one boundary that no crash of ours passes."""
@@ -195,30 +201,62 @@ class Checker:
         except Exception as error:
             return Checked(filename, crash=Crash.of(filename, error))
 
-    def _check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
-        text = decode(content) if isinstance(content, bytes) else content
+    def check_whole(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
+        """Check a file, or all programs of a document; crashes and the time are for the caller to see to."""
+        text = text_of(content, filename) if isinstance(content, bytes) else content
         if isinstance(text, Unusable):
             return self._refuse(text, "", filename, config)
+        if (kind := kind_of(filename)) is not None:
+            return self._check_document(kind, text, filename, config)
         checked = self.check_text(text, filename, config)
         return checked if self._wanted is None else self._mend(text, checked, config)
 
-    def _mend(self, text: str, checked: Checked, config: Config) -> Checked:
-        """Make the fixes that are wanted; the findings are those of the mended text. No file is written here."""
+    def _check_document(self, kind: Kind, text: str, filename: str, config: Config) -> Checked:
+        document = kind.read(text)
+        if isinstance(document, Unusable):
+            return self._refuse(document, "", filename, config)
+
+        def check(program: Program) -> tuple[Checked, Checked]:
+            found = self.check_text(program.text, filename, config, whole=document.whole)
+            mended = found if self._wanted is None else self._mend(program.text, found, config, program, document.whole)
+            return found, mended
+
+        refused = [
+            replace(finding, span=piece.outward(finding.span))
+            for piece, unusable in document.refused
+            for finding in self._refuse(unusable, piece.text, filename, config).findings
+        ]
+        checked = Pages(kind, text, filename, document).checked(refused, check)
+        doubts = (document.caveat,) if document.caveat and checked.findings else ()
+        self._remarks += [f"{filename}: {remark}" for remark in (*document.remarks, *doubts)]
+        return checked
+
+    def _mend(
+        self, text: str, checked: Checked, config: Config, program: Program | None = None, whole: bool = True
+    ) -> Checked:
+        """Make the fixes that are wanted, of a document those that stay in one of its pieces.
+
+        The findings are those of the mended text. No file is written here.
+        """
         wanted, filename = self._wanted, checked.filename
         assert wanted is not None
-        last, mended = mend(
-            text,
-            checked,
-            lambda text: self.check_text(text, filename, config),
-            lambda finding, now: wanted(finding, config, now),
-        )
+
+        def is_wanted(finding: Finding, now: str) -> bool:
+            crosses = program is not None and finding.fix is not None and program.holder(finding.fix, now) is None
+            return not crosses and wanted(finding, config, now)
+
+        check = partial(self.check_text, filename=filename, config=config, whole=whole)
+        last, mended = mend(text, checked, check, is_wanted)
         touched = mended.after != text or mended.broken or not mended.settled
         return replace(last, mended=replace(mended, found=checked.findings)) if touched else last
 
-    def check_text(self, text: str, filename: str, config: Config, also: Sequence[Finding] = ()) -> Checked:
+    def check_text(
+        self, text: str, filename: str, config: Config, also: Sequence[Finding] = (), *, whole: bool = True
+    ) -> Checked:
         """Parse, interpret, judge, suppress; a text that is not about torch, of which nothing is said, is only parsed.
 
-        `also` is what the check of other files has found in this one.
+        `also` is what the check of other files has found in this one. If it is not the `whole` program, it is not known
+        what is missing in it.
         """
         path = os.path.abspath(filename) if os.path.isfile(filename) else ""
         files = self._projects.files(config)
@@ -228,7 +266,7 @@ class Checker:
         if not is_about_torch(text) and not also:
             return Checked(filename)
         try:
-            return self._check_unit(unit, text, path, filename, config, also)
+            return self._check_unit(unit, text, path, filename, config, also, whole)
         except OutOfTimeError:
             raise
         except Exception:
@@ -238,21 +276,21 @@ class Checker:
             return self._refuse(refusal, text, filename, config)  # It parses, and is no program of Python's.
 
     def _check_unit(
-        self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding]
+        self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding], whole: bool
     ) -> Checked:
         """Interpret, judge, suppress."""
         files = self._projects.files(config)
         run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self._rules_for(config, filename)
-        found, elsewhere = self._judged(interpretation, unit.module, filename, rules)
+        found, elsewhere = self._judged(interpretation, unit.module, filename, rules, whole)
         if any(finding.assumptions for finding in (*found, *elsewhere)):
-            bare = self._judged(run(assumes=False), unit.module, filename, rules)
+            bare = self._judged(run(assumes=False), unit.module, filename, rules, whole)
             found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
         if "\f" in text:
             found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
         found = tuple(finding for finding in found if not _is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
-        complete = not interpretation.give_ups.get(OUT_OF_STEPS)
+        complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
         kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
         return Checked(
             *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
@@ -261,19 +299,19 @@ class Checker:
         )
 
     def _judged(
-        self, seen: Interpreted, module: cst.Module, filename: str, rules: Sequence[Rule]
+        self, seen: Interpreted, module: cst.Module, filename: str, rules: Sequence[Rule], whole: bool
     ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings in this file, and those in others, whose configuration is not known here."""
         said = judge(seen.events, self._rules if seen.units else rules)
-        missing = judge(seen.absences, rules)
+        missing = judge(seen.absences, rules) if whole else []
         found = findings_of(said, missing, module, filename, seen.units, seen.entrances) if said or missing else ()
         codes = {rule.code for rule in rules}
         here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
         return here, tuple(finding for finding in found if finding.filename != filename)
 
     def end(self) -> tuple[str, ...]:
-        """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
-        return self._projects.end()
+        """Keep for later runs what was learnt of installed packages; return what could not be read, and remarks."""
+        return (*dict.fromkeys(self._remarks), *self._projects.end())
 
     def gather(
         self,
@@ -307,7 +345,7 @@ class Checker:
             if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
         content = (held if held is not None else read_bytes(found.path)) if new and checked.crash is None else None
-        text = decode(content) if isinstance(content, bytes) else content
+        text = text_of(content, found.name) if isinstance(content, bytes) else content
         if isinstance(text, str):
             order = sorted(new, key=lambda finding: finding.sort_key)
             again = partial(self.check_text, text, found.name, found.config, order)

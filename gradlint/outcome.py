@@ -40,7 +40,8 @@ class Crash(Frozen):
 class Mended(Frozen):
     """What fixes made of a text: the counts of (code, name), and the codes whose fixes were of no use.
 
-    `found` is what was found in the text before.
+    `found` is what was found in the text before. Of a notebook, whose text is JSON, `cells` are the sources that
+    changed, before and after.
     """
 
     before: str
@@ -49,6 +50,7 @@ class Mended(Frozen):
     broken: tuple[str, ...] = ()
     settled: bool = True
     found: tuple[Finding, ...] = ()
+    cells: Mapping[int, tuple[str, str]] | None = None
 
 
 class Checked(Frozen):

@@ -27,10 +27,11 @@ MAY_IMPORT = {
     "fixes": {"domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
+    "documents": {"domain", "outcome", "source"},
     "judgement": {"domain", "fixes", "rules", "source"},
     "report": {"settings", "domain", "rules", "source", "outcome", "explain", ""},
     "check": {
-        *("detect", "domain", "fixes", "interpreter", "judgement", "outcome"),
+        *("detect", "documents", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("rules", "running", "settings", "source"),
     },
     "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
@@ -64,6 +65,7 @@ HIDDEN = {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
         *("gradlint.check", "gradlint.report.concise", "gradlint.settings.config"),
     },
+    "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
     "gradlint.confirm.worker.walls": {"resource"},  # Windows has no such module.
 }
 

@@ -40,10 +40,14 @@ class Position:
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of source: from `start` up to, and not including, `end`."""
+    """A stretch of source: from `start` up to, and not including, `end`.
+
+    In a notebook the rows are those of one `cell`; cells of all kinds count, from 1.
+    """
 
     start: Position
     end: Position
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,6 @@ class Finding:
         return (self.filename, self.code, self.span) == (other.filename, other.code, other.span)
 
     @property
-    def sort_key(self) -> tuple[str, Position, str, Position]:
+    def sort_key(self) -> tuple[str, int, Position, str, Position]:
         """Findings come by file, then place, then code."""
-        return (self.filename, self.span.start, self.code, self.span.end)
+        return (self.filename, self.span.cell or 0, self.span.start, self.code, self.span.end)

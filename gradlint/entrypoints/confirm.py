@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import click
@@ -14,10 +15,11 @@ from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_
 from gradlint.entrypoints.proving import Terms, asked
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.report.concise import on_one_line
+from gradlint.report.place import place_of
 
 
 @click.command()
-@click.argument("place", metavar="FILE:LINE[:CODE]")
+@click.argument("place", metavar="FILE[:cell N]:LINE[:CODE]")
 @sandbox_options
 @click.pass_context
 def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) -> None:
@@ -25,11 +27,11 @@ def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) ->
 
     Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
     """
-    path, row, code = _parse(place)
+    path, cell, row, code = _parse(place)
     terms = Terms(sandbox, trust=trust)
     with config_errors_as_problems():
         outcome = check_paths([path])
-    found = [one for one in outcome.findings if _is_at(one, row, code)]
+    found = [one for one in outcome.findings if one.span.cell == cell and _is_at(one, row, code)]
     if not found:
         raise Problem(f"{place}: nothing is found there")
     with terms.prover(shrink=True) as torch:
@@ -39,14 +41,20 @@ def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) ->
     context.exit(1 if any(finding.stands for finding in verdicts) else 0)
 
 
-def _parse(place: str) -> tuple[Path, int, str]:
+_CELL = re.compile(r"(?P<file>.+):cell (?P<cell>\d+)", re.DOTALL)
+
+
+def _parse(place: str) -> tuple[Path, int | None, int, str]:
     rest, _, last = place.rpartition(":")
     file, row, code = (rest, last, "") if last.isdigit() else (*rest.rpartition(":")[::2], last)
     if not file or not row.isdigit():
         raise Problem(f"`{place}` is not of the form FILE:LINE or FILE:LINE:CODE")
+    in_cell = None if os.path.lexists(file) else _CELL.fullmatch(file)
+    if in_cell is not None:
+        file = in_cell["file"]
     if not os.path.lexists(file):
         raise Problem(no_such_file(file))
-    return Path(file), int(row), code
+    return Path(file), int(in_cell["cell"]) if in_cell else None, int(row), code
 
 
 def _is_at(finding: Finding, row: int, code: str) -> bool:
@@ -57,8 +65,7 @@ def _is_at(finding: Finding, row: int, code: str) -> bool:
 def _shown(finding: Finding) -> str:
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
-    start = finding.span.start
-    place = f"{finding.filename}:{start.row}:{start.column}: {finding.severity}: {finding.code} {finding.name}: "
+    place = f"{place_of(finding.filename, finding.span)}: {finding.severity}: {finding.code} {finding.name}: "
     place += on_one_line(finding.message)
     said = f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)"
     return "\n\n".join(filter(None, [f"{place}\n{said}", verdict.error, verdict.repro]))

@@ -12,6 +12,7 @@ from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
 from gradlint.settings.nearest import Configs
+from gradlint.source.documents.kinds import kind_of
 from gradlint.source.read import Unusable, decode, read_bytes
 
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
@@ -26,8 +27,14 @@ def explain(place: str, output_format: str) -> None:
     Use it to find out why there is no finding, or why there is one.
     """
     file, row, column = _parse(place)
-    if not os.path.lexists(file):
+    document = re.sub(r":cell \d+$", "", file)
+    if not os.path.lexists(file) and not os.path.lexists(document):
         raise Problem(no_such_file(file))
+    file = file if os.path.lexists(file) else document
+    if kind_of(file) is not None:
+        raise Problem(
+            f"{file}: only Python files are explained; `jupyter nbconvert --to script` makes one of a notebook"
+        )
     content = read_bytes(Path(file))
     text = decode(content) if isinstance(content, bytes) else content
     if isinstance(text, Unusable):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
-import tokenize
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
 
 from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.printable import printable
-from gradlint.source.read import LARGEST, decode
+from gradlint.source.documents.kinds import encoding_of, text_of
+from gradlint.source.read import LARGEST
 from gradlint.source.regular import content_of
 
 
@@ -51,11 +50,19 @@ def broken(outcome: Outcome) -> list[str]:
 def diff(outcome: Outcome, *, escaped: bool = False) -> Iterator[str]:
     """What the fixes would change, in the unified format; `escaped` where people read it."""
     for filename, mended in outcome.mended.items():
-        before, after = (text.splitlines(keepends=True) for text in (mended.before, mended.after))
-        name = printable(filename)
-        for line in difflib.unified_diff(before, after, name, name):
-            shown = _escaped(line) if escaped else line
-            yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
+        for name, *texts in _texts(printable(filename), mended):
+            before, after = (text.splitlines(keepends=True) for text in texts)
+            for line in difflib.unified_diff(before, after, name, name):
+                shown = _escaped(line) if escaped else line
+                yield shown if shown.endswith("\n") else f"{shown}\n\\ No newline at end of file\n"
+
+
+def _texts(name: str, mended: Mended) -> Iterator[tuple[str, str, str]]:
+    """Yield what is shown of a file, with its name, before and after: the file, or each cell of a notebook."""
+    if mended.cells is None:
+        yield name, mended.before, mended.after
+    else:
+        yield from ((f"{name}:cell {number}", *texts) for number, texts in mended.cells.items())
 
 
 def _escaped(line: str) -> str:
@@ -85,14 +92,13 @@ def _write(target: Path, before: str, after: str) -> None:
     """
     try:
         content = content_of(target, LARGEST)
-        if decode(content) != before:
+        if text_of(content, target.name) != before:
             raise _NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):
             raise _NotWrittenError("it may not be written")
         if target.stat().st_nlink > 1:
             raise _NotWrittenError("it has several names (hard links), of which one would get the new text")
-        encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
-        replace_file(target, after.encode(encoding))
+        replace_file(target, after.encode(encoding_of(content, target.name)))
     except OSError as error:
         raise _NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
     except UnicodeEncodeError as error:

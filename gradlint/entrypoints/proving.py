@@ -21,6 +21,7 @@ from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.fixes.edits import apply, moved
 from gradlint.outcome import Crash, Outcome
 from gradlint.rules.registry import all_rules
+from gradlint.source.documents.kinds import in_program
 
 Progress = Callable[[int, int], None]
 
@@ -118,7 +119,8 @@ def _not_reached(number: int, total: int, seconds: float) -> Iterator[str]:
 
 def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ()) -> Finding:
     """The finding with its verdict; `files` are the paths of all that are checked."""
-    verdict = torch.confirm(finding, text, files)
+    program, inside = in_program(text, finding)
+    verdict = torch.confirm(inside, program, files)
     severity = "info" if verdict.verdict == "refuted" else finding.severity
     return replace(finding, confirmation=verdict, severity=severity)
 

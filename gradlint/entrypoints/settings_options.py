@@ -33,6 +33,12 @@ _OPTIONS = (
     click.option("--per-file-ignores", multiple=True, metavar="PATTERN:CODES", help="Ignore them in some files."),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Keep these out, instead of the default."),
     click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Keep out more of the tree."),
+    click.option(
+        "--extend-include",
+        multiple=True,
+        metavar="PATTERN",
+        help="Check more files of directories: '*.md' for Python in Markdown.",
+    ),
     click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these."),
     click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these."),
     click.option(

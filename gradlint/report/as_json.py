@@ -29,6 +29,7 @@ def _finding(finding: Finding, url: str | None, fingerprint: str) -> dict[str, o
         "severity": finding.severity,
         "effect": finding.effect,
         "filename": finding.filename,
+        "cell": finding.span.cell,
         **_location(finding.span),
         "related": [_related(other, finding) for other in finding.related],
         "assumptions": assumptions(finding.assumptions),
@@ -41,16 +42,20 @@ def _finding(finding: Finding, url: str | None, fingerprint: str) -> dict[str, o
 
 def assumptions(assumed: Iterable[Assumed]) -> list[dict[str, object]]:
     """Return what something rests on: what each assumption is drawn from, its text, and its place."""
-    return [{"kind": one.kind, "text": one.text, "location": asdict(one.place.span.start)} for one in assumed]
+    return [
+        {"kind": one.kind, "text": one.text, "cell": one.place.span.cell, "location": asdict(one.place.span.start)}
+        for one in assumed
+    ]
 
 
 def _related(related: Related, finding: Finding) -> dict[str, object]:
     filename = related.filename or finding.filename
-    return {"filename": filename, "location": asdict(related.span.start), "message": related.message}
+    place = {"filename": filename, "cell": related.span.cell, "location": asdict(related.span.start)}
+    return {**place, "message": related.message}
 
 
 def _fix(fix: Fix) -> dict[str, object]:
-    edits = [{"content": edit.content, **_location(edit.span)} for edit in fix.edits]
+    edits = [{"content": edit.content, "cell": edit.span.cell, **_location(edit.span)} for edit in fix.edits]
     return {"message": fix.message, "applicability": "safe" if fix.safe else "unsafe", "edits": edits}
 
 

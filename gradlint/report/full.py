@@ -10,7 +10,7 @@ from gradlint.report.frame import Mark, draw
 from gradlint.report.paint import Paint
 from gradlint.report.place import place_of
 from gradlint.report.printable import printable
-from gradlint.source.read import split_lines
+from gradlint.source.documents.kinds import shown_rows
 
 
 def full(
@@ -39,7 +39,7 @@ def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, urls: Ur
     yield f" {paint.faint('-->')} {place_of(printable(finding.filename), finding.span)}"
     if text:
         here = [Mark(other.span, on_one_line(other.message)) for other in finding.related if other.filename is None]
-        yield from draw(split_lines(text), [Mark(finding.span, "", finding.severity), *here], paint)
+        yield from draw(shown_rows(text, finding), [Mark(finding.span, "", finding.severity), *here], paint)
     for other in finding.related:
         if other.filename is not None:
             place = place_of(printable(other.filename), other.span)

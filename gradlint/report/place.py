@@ -1,4 +1,6 @@
-"""Places as text: `file:row:column`; rows and columns count from 1, columns in characters."""
+"""Places as text: `file:row:column`, and `notebook:cell 3:row:column`.
+
+Cells of all kinds, rows, and columns count from 1; columns are characters."""
 
 from __future__ import annotations
 
@@ -12,4 +14,5 @@ def place_of(filename: str, span: Span, *, column: bool = True) -> str:
 
 def within(span: Span, *, column: bool = True) -> str:
     """Return where a stretch begins, for a reader who knows the file."""
-    return f"{span.start.row}:{span.start.column}" if column else f"{span.start.row}"
+    cell = "" if span.cell is None else f"cell {span.cell}:"
+    return f"{cell}{span.start.row}:{span.start.column}" if column else f"{cell}{span.start.row}"

@@ -52,6 +52,7 @@ class Config(Frozen):
     fail_on: str = "warning"
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
+    extend_include: tuple[str, ...] = ()
     respect_gitignore: bool = True
     output_format: str = "concise"
     ignore_noqa: bool = False

@@ -127,6 +127,15 @@ KEYS = (
         adds=True,
         example=["scratch"],
     ),
+    Key(
+        "extend-include",
+        "patterns",
+        "Check more files of directories, by patterns as in `.gitignore`: `*.md` for the Python in Markdown.",
+        (),
+        "--extend-include",
+        adds=True,
+        example=["*.md"],
+    ),
     Key("respect-gitignore", "flag", "Keep out what git ignores.", True),
     Key("output-format", "choice", "How to write findings.", "concise", "--output-format", FORMATS),
     Key(

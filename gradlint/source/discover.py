@@ -1,4 +1,4 @@
-"""Find the files to check: those named, and the Python files below the directories named."""
+"""Find the files to check: those named, and the Python files and notebooks below the directories named."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ from gradlint.source.read import OUTSIDE, Unusable, leads_out, unreadable
 from gradlint.source.regular import CONFIGURATION, content_of
 
 SUFFIX = ".py"
-NOTEBOOK = ".ipynb"
-
-_OF_A_NOTEBOOK = "notebooks are not read: check the script that `jupyter nbconvert --to script` makes of it"
+SUFFIXES = (SUFFIX, ".ipynb")
+"""What is looked for in directories, beside what a configuration includes."""
 
 
 class Gitignores:
@@ -138,7 +137,7 @@ class Discovery:
                 yield from self._walk(path, name, path, asked)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
             config = self.configs.of(path.parent)
-            problem = unreadable(_OF_A_NOTEBOOK) if path.suffix == NOTEBOOK else None
+            problem = None
             root = Path.cwd() if path.is_relative_to(Path.cwd()) else path.parent
             if not config.follow_links and leads_out(path, root):
                 problem = unreadable(OUTSIDE)
@@ -179,7 +178,7 @@ class Discovery:
                 continue
             if is_directory:
                 yield _Folder(path, known_as)
-            elif entry.name.endswith(SUFFIX) and not os.path.isdir(path):
+            elif _is_wanted(path, config) and not os.path.isdir(path):
                 if entry.is_symlink() and not config.follow_links and leads_out(path, root):
                     self.links.append(known_as)
                 else:
@@ -199,17 +198,31 @@ class Discovery:
         )
 
 
+def _is_wanted(path: Path, config: Config) -> bool:
+    """Return whether a file that nobody named is one to check."""
+    return path.name.endswith(SUFFIXES) or (bool(config.extend_include) and includes(config, path))
+
+
+def includes(config: Config, path: Path) -> bool:
+    """Return whether `extend-include` names this very file, by patterns like those of `exclude`."""
+    return _named(config, config.extend_include, path, is_directory=False)
+
+
 def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
     """Return whether `exclude` names this very entry.
 
     The patterns are those of `.gitignore`: one without a slash is a name, wherever it stands; one with a slash is a
     path from the configuration's directory.
     """
+    return _named(config, (*config.exclude, *config.extend_exclude), path, is_directory=is_directory)
+
+
+def _named(config: Config, patterns: tuple[str, ...], path: Path, *, is_directory: bool) -> bool:
     inside = path.is_relative_to(config.root)
     known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.
-    return _patterns((*config.exclude, *config.extend_exclude)).names(known_as, is_directory=is_directory) is True
+    return _patterns(patterns).names(known_as, is_directory=is_directory) is True
 
 
 @lru_cache(maxsize=64)
-def _patterns(exclude: tuple[str, ...]) -> Patterns:
-    return Patterns(exclude)
+def _patterns(lines: tuple[str, ...]) -> Patterns:
+    return Patterns(lines)

@@ -114,6 +114,17 @@ def bracket_depth(text: str) -> int:
     return max(itertools.accumulate(steps), default=0)
 
 
+def refusal_of_parser(text: str) -> Unusable | None:
+    """Return what Python's own parser says against a text; None if it is a program, or one with `await` outside."""
+    if "\0" in text:
+        return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
+    try:
+        refusal = _refusal_of_cpython(text)
+    except UnicodeEncodeError as error:
+        return _invalid_at(text, error.start, "the file contains half of a surrogate pair, which Python refuses")
+    return None if refusal is None else refusal[0]
+
+
 def refusal_of_compiler(text: str) -> Unusable | None:
     """Return what Python's compiler says against a text that parses, as of `x = *y`; None if it compiles it."""
     refusal = _refusal_of_cpython(text, compiles=True)
@@ -126,7 +137,7 @@ def _refusal_of_cpython(text: str, *, compiles: bool = False) -> tuple[Unusable,
         with warnings.catch_warnings():
             # An invalid escape sequence warns; that is no business of ours.
             warnings.simplefilter("ignore")
-            with _recursion_as_usual():
+            with recursion_as_usual():
                 _compile(text, compiles)
     except SyntaxError as error:
         return _refused(text, error), error.msg.startswith(("too many nested", "too many levels"))
@@ -144,7 +155,7 @@ def _compile(text: str, compiles: bool) -> None:
 
 
 @contextmanager
-def _recursion_as_usual() -> Iterator[None]:
+def recursion_as_usual() -> Iterator[None]:
     """Lower the limit of recursion, against which CPython measures depth, and which is raised while gradlint runs."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(min(limit, USUAL_RECURSION))

@@ -213,15 +213,6 @@ def test_links_and_pipes(run: Run, tree: Tree) -> None:
     )
 
 
-def test_a_notebook_is_not_taken_for_python(run: Run, tree: Tree) -> None:
-    """Its JSON is a valid expression, in which nothing would be found."""
-    tree({"a.ipynb": '{"cells": [{"source": ["import torch"]}]}', "b.py": ONE})
-    ran = run("check", "a.ipynb", "b.py")
-    assert ran.code == 1
-    assert ran.out[0].startswith("a.ipynb:1:1: error: GRD002 unreadable-file: notebooks are not read")
-    assert len(ran.out) == 2
-
-
 def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file and a directory without permission: told, and the others checked."""
     root = tree({"a.py": ONE, "file.py": ONE, "locked/b.py": ONE})

@@ -87,9 +87,17 @@ def test_json_is_for_programs(run: Run, tree: Tree) -> None:
             "severity": "error",
             "effect": "raises",
             "filename": "a.py",
+            "cell": None,
             "location": {"row": 3, "column": 1},
             "end_location": {"row": 3, "column": 8},
-            "related": [{"filename": "a.py", "location": {"row": 2, "column": 5}, "message": "the leaf is made here"}],
+            "related": [
+                {
+                    "filename": "a.py",
+                    "cell": None,
+                    "location": {"row": 2, "column": 5},
+                    "message": "the leaf is made here",
+                }
+            ],
             "assumptions": [],
             "url": page_address("GRD101", "leaf-inplace"),
             "fingerprint": fingerprints([found], {"a.py": text})[0],

@@ -18,6 +18,7 @@ from pathlib import Path
 import click
 
 from tests.fuzz.crash import crash_of, smallest
+from tests.fuzz.notebooks import crash_in_notebook, odd_notebook
 from tests.fuzz.programs import Grammar, of_python, swapped
 from tests.fuzz.settings import check_configuration, configuration
 
@@ -80,6 +81,12 @@ def _check(seed: int, keep: Path, current: Path) -> int:
             _keep(smallest(program, crash), keep, crash)
     rng = random.Random(seed)
     for _ in range(BATCH // 50):
+        book = odd_notebook(rng)
+        current.write_text(book, errors="surrogatepass")
+        if (crash := crash_in_notebook(book)) is not None and crash not in found:
+            found.add(crash)
+            click.echo(f"seed {seed}: {crash}")
+            _keep(book, keep, crash, ".ipynb")
         check_configuration(configuration(rng), current.parent)
     return int(bool(found))
 
@@ -91,11 +98,11 @@ def _programs(seed: int) -> Iterator[str]:
         yield Grammar(rng).program() if number % 2 else swapped(rng)
 
 
-def _keep(program: str, folder: Path, crash: str) -> None:
+def _keep(program: str, folder: Path, crash: str, suffix: str = ".py") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     name = hashlib.sha256(program.encode(errors="surrogatepass")).hexdigest()[:12]
-    (folder / f"{name}.py").write_text(program, errors="surrogatepass")
-    click.echo(f"  kept as {folder / name}.py ({crash})")
+    (folder / f"{name}{suffix}").write_text(program, errors="surrogatepass")
+    click.echo(f"  kept as {folder / name}{suffix} ({crash})")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_concise_is_one_line_each() -> None:
 
 def test_full_shows_the_fix() -> None:
     """And says when it is unsafe; a finding without text has no frame."""
-    assert list(full([FINDING], {"a.py": "import torch\nw += 1\n"}, Paint(), never, {})) == [
+    assert list(full([FINDING], {"a.py": "import torch\nw += 1\n"}, Paint(), never)) == [
         "error[GRD101] leaf-inplace: torch raises\n"
         " --> a.py:2:1\n"
         "  |\n"
@@ -44,7 +44,7 @@ def test_full_shows_the_fix() -> None:
         "  | ^^^^^^\n"
         " = fix (unsafe: it changes values): write it under no_grad\n"
     ]
-    assert next(full([FINDING], {}, Paint(), never, {})).splitlines()[1:3] == [
+    assert next(full([FINDING], {}, Paint(), never)).splitlines()[1:3] == [
         " --> a.py:2:1",
         " = fix (unsafe: it changes values): write it under no_grad",
     ]
@@ -55,5 +55,12 @@ def test_json_has_the_edits_of_a_fix() -> None:
     assert json.loads(written("json", report_of(FINDING)))[0]["fix"] == {
         "message": "write it under no_grad",
         "applicability": "unsafe",
-        "edits": [{"content": "with", "location": {"row": 2, "column": 1}, "end_location": {"row": 2, "column": 7}}],
+        "edits": [
+            {
+                "content": "with",
+                "cell": None,
+                "location": {"row": 2, "column": 1},
+                "end_location": {"row": 2, "column": 7},
+            }
+        ],
     }

@@ -46,7 +46,8 @@ class Linked(NamedTuple):
 
 def lowered(span: Span, rows: int) -> Span:
     """Return the stretch as many rows further down."""
-    return Span(*(Position(place.row + rows, place.column) for place in (span.start, span.end)))
+    start, end = (Position(place.row + rows, place.column) for place in (span.start, span.end))
+    return Span(start, end)
 
 
 def linked(filename: str, text: str | None = None, layout: Layout | None = None) -> Linked | None:

@@ -10,7 +10,8 @@ class UnreadableFile(Rule):
         Nothing: the operating system rejects the access. The permission is missing, a symbolic link is
         broken or circular, or the path is not a regular file. gradlint does not open FIFOs or devices,
         because reading them could block forever, and it does not read files of more than 10 MB or with
-        more than 250,000 words, signs, and rows, because their syntax would fill the memory.
+        more than 250,000 words, signs, and rows, because their syntax would fill the memory. A notebook
+        whose JSON is broken cannot be read, either.
 
     Why it matters
         gradlint finds nothing in a file that it cannot read. Without this report, the file would look

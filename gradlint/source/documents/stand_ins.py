@@ -1,0 +1,67 @@
+"""What stands in a program for what is no Python, so that it can be put back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from gradlint.source.read import LINE_END, split_lines
+
+TAB = "\t"
+
+
+@dataclass
+class StandIns:
+    """The rows that were changed to make a program of a document; each bears a comment with its number.
+
+    The `word` of these comments stands nowhere in the document itself.
+    """
+
+    word: str
+    _changes: list[tuple[str, str]] = field(default_factory=list)
+
+    @classmethod
+    def for_document(cls, text: str) -> StandIns:
+        """Choose a word that the text does not have."""
+        number = 0
+        while f"gradlint_row_{number}" in text:
+            number += 1
+        return cls(f"gradlint_row_{number}")
+
+    def header(self, number: int, text: str = "") -> str:
+        """Return the comment that stands before the piece of this number.
+
+        IPython takes a cell that is indented as a whole; such a text stands below an `if`, so that its columns stay.
+        """
+        first = next((row for row in split_lines(text) if row.strip() and not row.lstrip().startswith("#")), "")
+        return f"{'if 1:  ' if first.startswith((' ', TAB)) else ''}{self._beginning}{number}"
+
+    def is_header(self, row: str) -> bool:
+        """Return whether a row of a program stands before a piece."""
+        return row.removeprefix("if 1:  ").startswith(self._beginning)
+
+    @property
+    def _beginning(self) -> str:
+        return f"# {self.word} begins "
+
+    def put(self, before: str, original: str, stand_in: str, after: str = "") -> str:
+        """Return a row that has something else in the place of `original`."""
+        self._changes.append((original, stand_in))
+        return f"{before}{stand_in}{after}  # {self.word} {len(self._changes) - 1}"
+
+    def pieces(self, text: str) -> list[tuple[int, str]]:
+        """Return each piece that a program consists of by its number, with what stood in it at first."""
+        parts = re.split(rf"^(?:if 1:  )?{self._beginning}(\d+)\n", text, flags=re.MULTILINE)[1:]
+        return [(int(number), self._restored(piece)) for number, piece in zip(parts[::2], parts[1::2], strict=True)]
+
+    def _restored(self, piece: str) -> str:
+        """Return a piece without what was put into it; the row end that follows each is no part of it."""
+        rows = re.split(f"({LINE_END.pattern})", piece.removesuffix("\n"))
+        return "".join(self._row(row) for row in rows)
+
+    def _row(self, row: str) -> str:
+        row, comment, number = row.partition(f"  # {self.word} ")
+        if not comment:
+            return row
+        original, stand_in = self._changes[int(number)]
+        return row.replace(stand_in, original, 1) if stand_in else row + original
