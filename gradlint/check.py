@@ -22,6 +22,7 @@ from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Entrances, finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
+from gradlint.plugins.guard import noting
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
@@ -189,12 +190,14 @@ class Checker:
     def _guarded(self, filename: str, check: Callable[[], Checked]) -> Checked:
         """Check a file within its time. This is the one boundary that no crash of ours passes."""
         try:
-            with limited(self._seconds):
-                return check()
+            with limited(self._seconds), noting() as noted:
+                checked = check()
         except OutOfTimeError:
             return Checked(filename, late=True)
         except Exception as error:
             return Checked(filename, crash=Crash.of(filename, error))
+        house = tuple(Crash.of(filename, error, whose) for whose, error in noted.items())
+        return replace(checked, house=house) if house else checked
 
     def _check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
         text = decode(content) if isinstance(content, bytes) else content

@@ -15,6 +15,7 @@ import click
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
+from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.entrypoints.sandbox_options import sandbox_options
@@ -104,6 +105,7 @@ class Options:
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
 @click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source.")
 @click.option("--no-environment", is_flag=True, help="Read no installed packages.")
+@plugin_options
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option(
     "--file-seconds",
@@ -143,14 +145,14 @@ def run(options: Options) -> int:
     problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
     for problem in problems:
         complain(f"error: {problem}")
-    for crash in outcome.crashes:
-        complain(f"internal error in {crash.filename}: {crash.summary}; please report it")
+    for crash in (*outcome.crashes, *outcome.house):
+        complain(crash.line)
         if options.traceback:
             click.echo(crash.trace, err=True)
     for warning in outcome.warnings:
         complain(f"warning: {warning}")
     _print(outcome, options, configs, piped)
-    if problems or outcome.crashes:
+    if problems or outcome.crashes or outcome.house:
         return 2
     found = bool(outcome.mended) if options.diff else any(finding.stands for finding in outcome.findings)
     return 1 if found and not options.exit_zero else 0

@@ -39,11 +39,13 @@ class Plugin:
         if not any("torch" in line for line in self._lines):
             return
         from gradlint.check import check_content
+        from gradlint.plugins.installed import switched_off
         from gradlint.report.concise import on_one_line
         from gradlint.settings.config import Config
 
         config = Config(ignore_noqa=self.ignore_noqa)
-        outcome = check_content("".join(self._lines), self._filename, config)
+        with switched_off():  # flake8 knows our codes alone.
+            outcome = check_content("".join(self._lines), self._filename, config)
         for finding in outcome.findings:
             start = finding.span.start
             yield start.row, start.column - 1, f"{finding.code} {on_one_line(finding.message)}", type(self)

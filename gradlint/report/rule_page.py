@@ -14,7 +14,9 @@ _LINK = re.compile(r"https?://[^\s<>)\"'`]+")
 
 
 def url_of(rule: Rule) -> str | None:
-    """Return the first page that the rule's documentation refers to."""
+    """Return the first page that the rule's documentation refers to; of a plugin's rule, the one that it names."""
+    if rule.plugin:
+        return rule.url
     found = _LINK.search(rule.__doc__ or "")
     return found[0].rstrip(".,;") if found else None
 
@@ -39,6 +41,7 @@ def as_data(rule: Rule) -> dict[str, object]:
         "bad": [rule.bad] if rule.bad else [],
         "good": [rule.good] if rule.good else [],
         "url": url_of(rule),
+        **({"plugin": rule.plugin} if rule.plugin else {}),
     }
 
 
@@ -52,6 +55,7 @@ def _page(rule: Rule) -> Iterator[str]:
     yield ""
     traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
     traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["off unless selected"] * (not rule.default)
+    traits += [f"from {rule.plugin}"] * bool(rule.plugin)
     yield "; ".join(traits) + "."
     yield ""
     yield summary_of(rule)

@@ -10,6 +10,7 @@ from gradlint.domain.finding import Edit, Finding, Fix, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
+from gradlint.rules.house import prefix_of
 from gradlint.settings.config import Config
 from gradlint.source.read import split_lines
 from gradlint.source.suppressions import Listed, Suppressions, listed
@@ -54,7 +55,7 @@ class Silencing(Frozen):
 
     def _is_needless(self, code: str, comment: Listed, found: tuple[Finding, ...]) -> bool:
         """Return whether a code is ours, and all its rules judged the file and found nothing that it silences."""
-        if not code.startswith(_OURS):
+        if prefix_of(code) not in {prefix_of(rule.code) for rule in self.known} | {_OURS}:
             return False
         selected = {rule.code for rule in self.selected}
         meant = [rule for rule in self.known if rule.code.startswith(code)]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gradlint.domain.finding import Position
 from gradlint.domain.frozen import Frozen
+from gradlint.plugins.installed import libraries
 
 INVALID_SYNTAX = "GRD001"
 UNREADABLE_FILE = "GRD002"
@@ -61,7 +62,8 @@ OUTSIDE = "this link leads out of the tree, and is not followed without `--follo
 
 def mentions_torch(content: bytes) -> bool:
     """Return whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
-    return b"torch" in content or b".zero_grad" in content
+    words = (b"torch", b".zero_grad", *(library.encode() for library in libraries()))
+    return any(word in content for word in words)
 
 
 def is_about_torch(text: str) -> bool:
@@ -69,7 +71,7 @@ def is_about_torch(text: str) -> bool:
 
     Such a piece was cut out below its imports, or belongs to a project that makes networks and optimizers elsewhere.
     """
-    if "torch" in text:
+    if "torch" in text or any(library in text for library in libraries()):
         return True
     imported = _IMPORT.findall(text)
     if ".zero_grad" in text:
