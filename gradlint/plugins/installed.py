@@ -17,9 +17,13 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint, distributions
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gradlint.domain.frozen import Frozen
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 RULES, MODELS = "gradlint.rules", "gradlint.models"
 WITHOUT = "; `--no-plugins` goes without"
@@ -93,6 +97,8 @@ def libraries() -> frozenset[str]:
 @cache
 def _installed() -> tuple[Plugin, ...]:
     places = folders()
+    if not any(map(_has_entry_points, places)):
+        return ()
     found = sorted(_entry_points(places), key=lambda one: (one[0], one[1].group, one[1].name))
     with _searching(places):
         return tuple(_loaded(package, entry) for package, entry in found)
@@ -124,8 +130,28 @@ def _is_checked(path: str) -> bool:
     return there == here or there.startswith(os.path.join(here, ""))
 
 
+def _has_entry_points(place: str) -> bool:
+    """Return whether some metadata in a folder name one of our groups; `importlib.metadata` takes 0.05 s to tell."""
+    try:
+        names = os.listdir(place)
+    except OSError:
+        return False  # `sys.path` may name what is not there, or an archive.
+    files = (Path(place, name, "entry_points.txt") for name in names if name.endswith((".dist-info", ".egg-info")))
+    return any(_names_our_groups(file) for file in files)
+
+
+def _names_our_groups(file: Path) -> bool:
+    try:
+        content = file.read_bytes()
+    except OSError:
+        return False  # Most packages have no entry points.
+    return f"[{RULES}]".encode() in content or f"[{MODELS}]".encode() in content
+
+
 def _entry_points(places: list[str]) -> Iterator[tuple[str, EntryPoint]]:
     """Yield our entry points with their packages; of two versions of one package, the first that is found counts."""
+    from importlib.metadata import distributions
+
     seen: set[str] = set()
     for distribution in distributions(path=places):
         ours = [entry for entry in distribution.entry_points if entry.group in (RULES, MODELS)]
