@@ -96,7 +96,15 @@ def check_paths(
     progress: Progress | None = None,
     checker: Checker | None = None,
 ) -> Outcome:
-    """Check files, and Python files below directories, by the nearest configuration unless one is given."""
+    """Check files, and Python files below directories, by the nearest configuration unless one is given.
+
+    `force_exclude`: files that are named are left out, too, where the configuration excludes them. `progress` is told
+    how many of how many files are done. `configs` and `checker` are gradlint's own.
+
+    Raises:
+        ConfigError: a configuration file that cannot be used.
+        PluginError: a plugin that cannot be used.
+    """
     names = [str(path) for path in paths]
     discovery = Discovery(configs or Configs(config), force_exclude)
     files = discovery.files(names)
@@ -117,7 +125,10 @@ def check_paths(
 
 
 def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:
-    """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
+    """Check a text; the filename is for the findings and for patterns. No configuration file is read.
+
+    A crash of gradlint, or of a plugin, is raised.
+    """
     checker, used = Checker(), config or Config()
     with no_collection():
         return with_deep_stack(lambda: checker.check_text(text, filename, used)).findings

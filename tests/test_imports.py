@@ -51,8 +51,9 @@ MAY_IMPORT = {
         "source",
         "",
     },
+    "version": set(),
     "__main__": {"entrypoints"},
-    "": {"check", "settings", "domain", "outcome"},
+    "": {"check", "settings", "domain", "outcome", "plugins"},
 }
 
 

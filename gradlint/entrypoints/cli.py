@@ -15,7 +15,6 @@ from contextlib import contextmanager
 
 import click
 
-from gradlint import __version__
 from gradlint.report.printable import printable
 
 COMMANDS = {
@@ -50,8 +49,14 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"gradlint {importlib.import_module('gradlint').__version__}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="gradlint", message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def cli() -> None:
     """A linter that knows what autograd will do with your PyTorch code."""
 

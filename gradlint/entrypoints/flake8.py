@@ -11,8 +11,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from gradlint import __version__
-
 CRASH = "GRD000"
 """No rule has this code: it says that we failed, where flake8 has room for nothing but findings."""
 
@@ -21,7 +19,6 @@ class Plugin:
     """What flake8 calls for each file: made with the tree and the lines, then run."""
 
     name = "gradlint"
-    version = __version__
     ignore_noqa: ClassVar[bool] = False
 
     def __init__(self, tree: ast.AST, lines: list[str], filename: str) -> None:

@@ -31,7 +31,7 @@ def gradlint_command(*arguments: str, cwd: Path, stdin: bytes = b"", **environme
 
 def test_version(tmp_path: Path) -> None:
     """One line."""
-    assert gradlint_command("--version", cwd=tmp_path) == (0, b"gradlint 0.1.0\n", b"")
+    assert gradlint_command("--version", cwd=tmp_path) == (0, f"gradlint {gradlint.__version__}\n".encode(), b"")
 
 
 def test_a_real_finding(tmp_path: Path) -> None:
