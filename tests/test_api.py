@@ -52,11 +52,7 @@ def test_help_shows_what_there_is() -> None:
     """All names, with their documentation, in a fresh Python; `dir` lists them, too."""
     program = "import gradlint; print(sorted(set(gradlint.__all__) - set(dir(gradlint)))); help(gradlint)"
     shown = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import gradlint; print(sorted(set(gradlint.__all__) - set(dir(gradlint)))); help(gradlint)",
-        ],
+        [sys.executable, "-c", program],
         capture_output=True,
         text=True,
         check=True,
