@@ -12,7 +12,10 @@ from contextlib import contextmanager, nullcontext
 
 import libcst as cst
 
+from gradlint.source.deep import allow_deep_syntax
 from gradlint.source.read import Unusable, invalid, split_lines
+
+allow_deep_syntax()
 
 MAX_BRACKETS = 200
 """CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""
