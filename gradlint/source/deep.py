@@ -1,7 +1,8 @@
 """Deep syntax under Python 3.12, which bounds calls by `f(**options)` by a depth that nobody can set.
 
-libcst writes out every node by such a call, so that chains of 900 links, which Python compiles, end in a RecursionError.
-Plain calls are not bounded; the other versions of Python do not need this (measured with 3.10, 3.11 and 3.13).
+libcst writes out every node by such a call, so that chains of 900 links, which Python compiles, end in a
+RecursionError. Plain calls are not bounded; the other versions of Python do not need this (measured with 3.10, 3.11
+and 3.13).
 """
 
 from __future__ import annotations
