@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real fuzz
+.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real fuzz release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -97,6 +97,11 @@ golden-packages: $(READY)
 speed: $(READY) $(VENV)-torchfix/.ready
 	$(BIN)/python benchmarks/speed.py --torchfix $(VENV)-torchfix/bin/python
 	$(BIN)/python -m benchmarks.confirm
+
+# Build sdist and wheel twice and compare them, check their metadata, install the wheel into a fresh environment.
+release-check: $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt
+	$(BIN)/python -m tools.release check
 
 clean:
 	rm -rf $(VENV) $(VENV)-torchfix

@@ -23,6 +23,7 @@ from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Entrances, finding_about, findings_of, grounded, judge
 from gradlint.outcome import Checked, Crash, Outcome
+from gradlint.plugins.guard import noting
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
@@ -98,7 +99,15 @@ def check_paths(
     progress: Progress | None = None,
     checker: Checker | None = None,
 ) -> Outcome:
-    """Check files, and Python files below directories, by the nearest configuration unless one is given."""
+    """Check files, and Python files below directories, by the nearest configuration unless one is given.
+
+    `force_exclude`: files that are named are left out, too, where the configuration excludes them. `progress` is told
+    how many of how many files are done. `configs` and `checker` are gradlint's own.
+
+    Raises:
+        ConfigError: a configuration file that cannot be used.
+        PluginError: a plugin that cannot be used.
+    """
     names = [str(path) for path in paths]
     discovery = Discovery(configs or Configs(config), force_exclude)
     files = discovery.files(names)
@@ -119,7 +128,10 @@ def check_paths(
 
 
 def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:
-    """Check a text; the filename is for the findings and for patterns. A crash of gradlint is raised."""
+    """Check a text; the filename is for the findings and for patterns. No configuration file is read.
+
+    A crash of gradlint, or of a plugin, is raised.
+    """
     checker, used = Checker(), config or Config()
     with no_collection():
         return used.graded(with_deep_stack(lambda: checker.check_whole(text, filename, used)).findings)
@@ -194,12 +206,14 @@ class Checker:
     def _guarded(self, filename: str, check: Callable[[], Checked]) -> Checked:
         """Check a file within its time. This is the one boundary that no crash of ours passes."""
         try:
-            with limited(self._seconds):
-                return check()
+            with limited(self._seconds), noting() as noted:
+                checked = check()
         except OutOfTimeError:
             return Checked(filename, late=True)
         except Exception as error:
             return Checked(filename, crash=Crash.of(filename, error))
+        house = tuple(Crash.of(filename, error, whose) for whose, error in noted.items())
+        return replace(checked, house=house) if house else checked
 
     def check_whole(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
         """Check a file, or all programs of a document; crashes and the time are for the caller to see to."""

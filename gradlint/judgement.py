@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import NamedTuple, TypeAlias, TypeGuard
+from functools import partial
+from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar
 
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.clock import look_at_clock
+from gradlint.domain.clock import OutOfTimeError, look_at_clock
 from gradlint.domain.event import Event
 from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
+from gradlint.plugins.guard import guarded
 from gradlint.rules.base import Report, Rule
 from gradlint.source.files import Unit
 from gradlint.source.place import Places
 from gradlint.source.read import Unusable
+
+_Result = TypeVar("_Result")
 
 
 class Verdict(NamedTuple):
@@ -36,9 +40,26 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[Verdict]:
         kind = type(event)
         if kind not in listeners:
             listeners[kind] = [rule for rule in rules if issubclass(kind, rule.events)]
-        reports = ((rule, rule.judge(event)) for rule in listeners[kind])
+        reports = ((rule, _asked(rule, event)) for rule in listeners[kind])
         said.extend(Verdict(rule, report, event) for rule, report in reports if report is not None)
     return said
+
+
+def _asked(rule: Rule, event: Event) -> Report | None:
+    """What a rule says of an event; what one of a plugin raises, or says wrong, is the plugin's mistake."""
+    return rule.judge(event) if not rule.plugin else _guarded(rule, lambda: _well_formed(rule.judge(event)))
+
+
+def _guarded(rule: Rule, act: Callable[[], _Result]) -> _Result | None:
+    return guarded(f"rule {rule.code} of {rule.plugin}", act, (OutOfTimeError,))
+
+
+def _well_formed(report: Report | None) -> Report | None:
+    if report is None:
+        return None
+    if not isinstance(report, Report) or not isinstance(report.message, str):
+        raise TypeError(f"a rule returns a Report with a message, or None, and no {report!r}")
+    return report
 
 
 Entrances: TypeAlias = "Mapping[cst.CSTNode, Collection[cst.CSTNode]]"
@@ -94,16 +115,27 @@ def findings_of(
     here = (one for one in missing if one.report.node in atlas.home)
     for verdict in (*said, *here):
         look_at_clock()
-        path, places = atlas.sheet(verdict.report.node)
-        if path in atlas.installed:
-            moved = _outside(verdict, atlas)
-            if moved is None:
-                continue
-            verdict, (path, places) = moved, atlas.sheet(moved.report.node)
-        place = path or filename, verdict.rule.code, places.span(verdict.report.node)
-        if place not in found:
-            found[place] = _finding(verdict, atlas, locator, filename)
+        add = partial(_add, found, verdict, atlas, locator, filename)
+        if verdict.rule.plugin:
+            _guarded(verdict.rule, add)
+        else:
+            add()
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
+
+
+def _add(
+    found: dict[tuple[str, str, Span], Finding], verdict: Verdict, atlas: Atlas, locator: Locator, filename: str
+) -> None:
+    """Add the finding, if it is one of these files', and none of its code stands at its place."""
+    path, places = atlas.sheet(verdict.report.node)
+    if path in atlas.installed:
+        moved = _outside(verdict, atlas)
+        if moved is None:
+            return
+        verdict, (path, places) = moved, atlas.sheet(moved.report.node)
+    place = path or filename, verdict.rule.code, places.span(verdict.report.node)
+    if place not in found:
+        found[place] = _finding(verdict, atlas, locator, filename)
 
 
 def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:

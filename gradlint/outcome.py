@@ -16,25 +16,34 @@ _PACKAGE = Path(__file__).parent
 
 
 class Crash(Frozen):
-    """A mistake of gradlint's own while it checked a file."""
+    """A mistake of gradlint's own while it checked a file, or of a plugin: `whose` is the rule or detector then."""
 
     filename: str
     summary: str
     trace: str
+    whose: str = ""
+
+    @property
+    def line(self) -> str:
+        """Return the line that reports it."""
+        if self.whose:
+            return f"internal error in {self.whose}, in {self.filename}: {self.summary}"
+        return f"internal error in {self.filename}: {self.summary}; please report it"
 
     @classmethod
-    def of(cls, filename: str, error: Exception) -> Crash:
-        """Describe the exception in one line, with the innermost line of ours that it came through."""
+    def of(cls, filename: str, error: Exception, whose: str = "") -> Crash:
+        """Describe the exception in one line, with the innermost line of ours, or of the plugin's, on its way."""
         frames = traceback.extract_tb(error.__traceback__)
-        ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+        own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE) is not bool(whose)]
         where = ""
-        if ours:
-            file = Path(ours[-1].filename).relative_to(_PACKAGE.parent).as_posix()
-            where = f" ({file}, line {ours[-1].lineno})"
+        if own:
+            file = Path(own[-1].filename)
+            shown = Path(*file.parts[-2:]) if whose else file.relative_to(_PACKAGE.parent)
+            where = f" ({shown.as_posix()}, line {own[-1].lineno})"
         # The last frames of a RecursionError say as much as its thousands.
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
         words = " ".join(str(error).split())
-        return cls(filename, f"{type(error).__name__}: {words}{where}", trace)
+        return cls(filename, f"{type(error).__name__}: {words}{where}", trace, whose)
 
 
 class Mended(Frozen):
@@ -58,7 +67,8 @@ class Checked(Frozen):
 
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
-    of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may.
+    of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may. `house` are the
+    mistakes of plugins: what all others have found is there.
     """
 
     filename: str
@@ -72,6 +82,7 @@ class Checked(Frozen):
     elsewhere: tuple[Finding, ...] = ()
     called_off: frozenset[str] = frozenset()
     late: bool = False
+    house: tuple[Crash, ...] = ()
 
 
 class Outcome(Frozen):
@@ -100,6 +111,11 @@ class Outcome(Frozen):
     def crashes(self) -> tuple[Crash, ...]:
         """The files about which we cannot say anything, by our own fault."""
         return tuple(file.crash for file in self.files if file.crash is not None)
+
+    @property
+    def house(self) -> tuple[Crash, ...]:
+        """The mistakes of plugins, once for each file and each rule or detector."""
+        return tuple(crash for file in self.files for crash in file.house)
 
     @property
     def late(self) -> tuple[str, ...]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import gradlint
 from gradlint.domain.finding import Position
+from gradlint.settings.file import load
+from tests.harness.markdown import blocks_of
+
+ROOT = Path(gradlint.__file__).parents[1]
 
 BROKEN = "import torch\ndef f(:\n"
 
@@ -39,3 +46,53 @@ def test_there_is_nothing_else() -> None:
     with pytest.raises(AttributeError, match="module `gradlint` has no attribute `chekc`"):
         gradlint.chekc  # noqa: B018  (the access is what is tested)
     assert all(hasattr(gradlint, name) for name in gradlint.__all__)
+
+
+def test_help_shows_what_there_is() -> None:
+    """All names, with their documentation, in a fresh Python; `dir` lists them, too."""
+    program = "import gradlint; print(sorted(set(gradlint.__all__) - set(dir(gradlint)))); help(gradlint)"
+    shown = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PAGER": "cat", "MANPAGER": "cat"},
+    ).stdout
+    assert shown.startswith("[]\n")
+    for name in ("class Config", "class Finding", "class Outcome", "check_paths(", "check_source(", "make_config("):
+        assert name in shown, name
+    assert "Check a text; the filename is for the findings" in shown
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"selct": ["GRD1"]}, "make_config: unknown key `selct`; did you mean `select`?"),
+        ({"select": "GRD1"}, "make_config: `select` must be a list of strings"),
+        ({"ignore": ("GRD1x",)}, "make_config: `ignore`: `GRD1x` names no rule and begins no code"),
+        ({"fix": 1}, "make_config: `fix` must be true or false"),
+    ],
+)
+def test_a_configuration_is_checked_as_in_a_file(keys: dict[str, object], said: str) -> None:
+    """With the same words."""
+    with pytest.raises(gradlint.ConfigError) as error:
+        gradlint.make_config(**keys)
+    assert str(error.value).startswith(said)
+
+
+def test_a_configuration_of_keys_is_that_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Underscores stand for hyphens, tuples and sets for lists."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gradlint.toml").write_text('extend-select = ["GRD8"]\nper-file-ignores = { "a.py" = ["GRD1"] }\n')
+    made = gradlint.make_config(extend_select={"GRD8"}, per_file_ignores={"a.py": ("GRD1",)})
+    assert made == load(tmp_path / "gradlint.toml")
+
+
+def test_the_page_about_it_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All its programs in order, in one module."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = blocks_of(ROOT / "docs" / "python-api.md")
+    for block in blocks:
+        exec(compile(block.code, block.name, "exec"), names)
+    assert len(blocks) == 3

@@ -17,6 +17,7 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
+from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
 from gradlint.entrypoints.sandbox_options import sandbox_options
@@ -95,6 +96,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
+@plugin_options
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option(
     "--file-seconds",
@@ -145,14 +147,14 @@ def run(options: Options) -> int:
     problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
     for problem in problems:
         complain(f"error: {problem}")
-    for crash in outcome.crashes:
-        complain(f"internal error in {crash.filename}: {crash.summary}; please report it")
+    for crash in (*outcome.crashes, *outcome.house):
+        complain(crash.line)
         if options.traceback:
             click.echo(crash.trace, err=True)
     for warning in outcome.warnings:
         complain(f"warning: {warning}")
     unwritten = _print(outcome, options, configs, piped)
-    if problems or unwritten or outcome.crashes:
+    if problems or unwritten or outcome.crashes or outcome.house:
         return 2
     return 1 if _fails(outcome, options) else 0
 

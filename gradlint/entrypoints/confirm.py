@@ -11,6 +11,7 @@ import click
 from gradlint.check import check_paths
 from gradlint.confirm.run.bubblewrap import Choice
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.proving import Terms, asked
 from gradlint.entrypoints.sandbox_options import sandbox_options
@@ -21,6 +22,7 @@ from gradlint.report.place import place_of
 @click.command()
 @click.argument("place", metavar="FILE[:cell N]:LINE[:CODE]")
 @sandbox_options
+@plugin_options
 @click.pass_context
 def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) -> None:
     """Let torch execute what is found at one line, in a sandbox, and print the program that shows it.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_such_file
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
@@ -21,6 +22,7 @@ _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 @click.command()
 @click.argument("place", metavar="FILE[:LINE[:COL]]")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@plugin_options
 def explain(place: str, output_format: str) -> None:
     """Show what gradlint believes of each value on a line, what it does not know and why, and who looked.
 
@@ -44,7 +46,7 @@ def explain(place: str, output_format: str) -> None:
         raise Problem(f"{file} has {lines} lines, and no line {row}")
     with config_errors_as_problems():
         config = Configs().of(Path(file).absolute().parent)
-    found = explained(text, file, row, column, config)
+        found = explained(text, file, row, column, config)
     if isinstance(found, Unusable):
         raise Problem(f"{file}:{found.position.row}: {found.message}")
     click.echo(as_json(found) if output_format == "json" else as_text(found))

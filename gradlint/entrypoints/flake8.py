@@ -11,8 +11,6 @@ import ast
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from gradlint import __version__
-
 CRASH = "GRD000"
 """No rule has this code: it says that we failed, where flake8 has room for nothing but findings."""
 
@@ -21,7 +19,6 @@ class Plugin:
     """What flake8 calls for each file: made with the tree and the lines, then run."""
 
     name = "gradlint"
-    version = __version__
     ignore_noqa: ClassVar[bool] = False
 
     def __init__(self, tree: ast.AST, lines: list[str], filename: str) -> None:
@@ -39,11 +36,13 @@ class Plugin:
         if not any("torch" in line for line in self._lines):
             return
         from gradlint.check import check_content
+        from gradlint.plugins.installed import switched_off
         from gradlint.report.concise import on_one_line
         from gradlint.settings.config import Config
 
         config = Config(ignore_noqa=self.ignore_noqa)
-        outcome = check_content("".join(self._lines), self._filename, config)
+        with switched_off():  # flake8 knows our codes alone.
+            outcome = check_content("".join(self._lines), self._filename, config)
         for finding in outcome.findings:
             start = finding.span.start
             yield start.row, start.column - 1, f"{finding.code} {on_one_line(finding.message)}", type(self)

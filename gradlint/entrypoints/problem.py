@@ -8,6 +8,7 @@ from typing import IO, Any
 
 import click
 
+from gradlint.plugins.installed import PluginError
 from gradlint.report.printable import printable
 from gradlint.settings.config import ConfigError
 
@@ -34,8 +35,8 @@ def no_such_file(path: str) -> str:
 
 @contextmanager
 def config_errors_as_problems() -> Iterator[None]:
-    """A mistake in a configuration is a mistake of the user."""
+    """A mistake in a configuration, or in a plugin, is one that the user should mend."""
     try:
         yield
-    except ConfigError as error:
+    except (ConfigError, PluginError) as error:
         raise Problem(f"{error}") from error

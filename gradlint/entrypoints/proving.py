@@ -30,6 +30,7 @@ _NO_WALL = (
     "findings are not confirmed here: this system has neither seccomp nor a bubblewrap that works, so nothing outside "
     "of Python would hold a program back; with --trust they are, for code that you would run yourself"
 )
+_OF_PLUGIN = "this is a rule of {}: gradlint knows what confirms its own rules, and no others"
 
 
 class Terms:
@@ -75,7 +76,7 @@ class Terms:
 @contextmanager
 def prover(*, shrink: bool, around: Choice = "none") -> Iterator[Prover]:
     """Yield a prover that knows what confirms each rule; its sandbox ends with it, also at a signal."""
-    patterns = {rule.code: rule.error for rule in all_rules() if rule.error is not None}
+    patterns = {rule.code: rule.error for rule in all_rules() if not rule.plugin and rule.error is not None}
     with signals_as_exits(), Sandbox(around=around) as sandbox:
         yield Prover(sandbox, patterns, shrink=shrink)
 
@@ -120,7 +121,11 @@ def _not_reached(number: int, total: int, seconds: float) -> Iterator[str]:
 def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ()) -> Finding:
     """The finding with its verdict; `files` are the paths of all that are checked."""
     program, inside = in_program(text, finding)
-    verdict = torch.confirm(inside, program, files)
+    plugin = _plugin_of(finding)
+    if plugin:
+        verdict = Confirmation("unconfirmed", _OF_PLUGIN.format(plugin))
+    else:
+        verdict = torch.confirm(inside, program, files)
     severity = "info" if verdict.verdict == "refuted" else finding.severity
     return replace(finding, confirmation=verdict, severity=severity)
 
@@ -128,7 +133,7 @@ def asked(torch: Prover, finding: Finding, text: str, files: Sequence[str] = ())
 def healed(torch: Prover, finding: Finding, text: str) -> bool:
     """Whether torch shows the fault in the text, and no more once the fix is made; a safe one keeps the values, too."""
     after, made = apply(text, [finding])
-    if not made or finding.fix is None:
+    if not made or finding.fix is None or _plugin_of(finding):
         return False
     where = moved(text, [finding], finding.span.start)
     rows = after.count("\n", 0, where.start) + 1 - finding.span.start.row
@@ -137,6 +142,11 @@ def healed(torch: Prover, finding: Finding, text: str) -> bool:
         lowered(finding.span, rows), lambda place: replace(place, span=lowered(place.span, rows))
     )
     return torch.heals(finding, text, after, mended, safe=finding.fix.safe)
+
+
+def _plugin_of(finding: Finding) -> str:
+    """Return the plugin whose rule it is; empty for one of gradlint's own."""
+    return next((rule.plugin for rule in all_rules() if rule.code == finding.code), "")
 
 
 def only_confirmed(outcome: Outcome) -> Outcome:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from gradlint.domain.finding import SEVERITIES
+from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import config_errors_as_problems
 from gradlint.entrypoints.settings_options import words_of
 from gradlint.report.rule_page import as_data, summary_of
@@ -25,6 +26,7 @@ _COLUMNS = ("code", "name", "severity", "effect", "fix", "summary")
 @click.option("--severity", multiple=True, type=click.Choice(SEVERITIES), help="Only those of this severity.")
 @click.option("--fixable", is_flag=True, help="Only those that have fixes.")
 @click.option("--output-format", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
+@plugin_options
 def rules(select: tuple[str, ...], severity: tuple[str, ...], fixable: bool, output_format: str) -> None:
     """List the rules, a line for each: `gradlint rule CODE` explains one.
 
@@ -33,8 +35,9 @@ def rules(select: tuple[str, ...], severity: tuple[str, ...], fixable: bool, out
     """
     words = list(words_of(select))
     with config_errors_as_problems():
+        everything = all_rules()
         check_words(words, "--select")
-    chosen = [rule for rule in all_rules() if not words or any(matches(word, rule) for word in words)]
+    chosen = [rule for rule in everything if not words or any(matches(word, rule) for word in words)]
     chosen = [rule for rule in chosen if not severity or rule.severity in severity]
     chosen = [rule for rule in chosen if rule.fix is not None or not fixable]
     if output_format == "json":

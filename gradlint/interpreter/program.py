@@ -15,6 +15,7 @@ from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
 from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragment, backpropagating
+from gradlint.plugins.installed import likened
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment
 from gradlint.source.files import Files, Unit
@@ -129,6 +130,15 @@ _CANONICAL = (
 """Other paths to the same thing; the schedulers keep theirs, for they are known by their module."""
 
 
+@cache
+def _external(path: str) -> External:
+    """Return the thing at a path; other paths to the same thing give the same value."""
+    if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
+        for pattern, target in _CANONICAL:
+            path = pattern.sub(target, path)
+    return External(path)
+
+
 class Program:
     """What one file defines, and how its names are resolved: in the file, in other files, in libraries.
 
@@ -149,13 +159,9 @@ class Program:
     # Names.
 
     @staticmethod
-    @cache
     def external(path: str) -> External:
-        """Return the imported thing at a path; other paths to the same thing give the same value."""
-        if path.startswith("torch.") and "lr_scheduler" not in path and "swa_utils" not in path:
-            for pattern, target in _CANONICAL:
-                path = pattern.sub(target, path)
-        return External(path)
+        """Return the imported thing at a path, or what a plugin says that it behaves like."""
+        return _external(likened(path) or path)
 
     @cached_property
     def fragment(self) -> Fragment:
@@ -213,7 +219,7 @@ class Program:
 
     def library(self, path: str) -> External | Imported:
         """Return what a dotted name of a library stands for; a promise, where its source may say."""
-        known = self.environment is None or not self.environment.reads(path)
+        known = likened(path) is not None or self.environment is None or not self.environment.reads(path)
         return self.external(path) if known else Imported("", path)
 
     def below(self, path: str, name: str) -> str | None:

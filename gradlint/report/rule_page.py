@@ -15,8 +15,8 @@ _LINK = re.compile(r"https?://[^\s<>)\"'`]+")
 
 
 def url_of(rule: Rule) -> str | None:
-    """Return the page about the rule."""
-    return page_address(rule.code, rule.name)
+    """Return the page about the rule; of a plugin's rule, the one that it names."""
+    return rule.url if rule.plugin else page_address(rule.code, rule.name)
 
 
 def references(rule: Rule) -> list[str]:
@@ -46,6 +46,7 @@ def as_data(rule: Rule) -> dict[str, object]:
         "good": [rule.good] if rule.good else [],
         "url": url_of(rule),
         "references": references(rule),
+        **({"plugin": rule.plugin} if rule.plugin else {}),
     }
 
 
@@ -59,7 +60,7 @@ def _page(rule: Rule) -> Iterator[str]:
     yield ""
     traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
     traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["in preview"] * rule.preview
-    traits += ["off unless selected"] * (not rule.default)
+    traits += ["off unless selected"] * (not rule.default) + [f"from {rule.plugin}"] * bool(rule.plugin)
     yield "; ".join(traits) + "."
     yield ""
     yield summary_of(rule)

@@ -143,6 +143,8 @@ class Rule(ABC):
     line that ends in `# raises`, or else at the first line with a mark. A silent effect is shown by `bad_shows`: an
     expression that is evaluated in the program's globals after it has run, and must be true; so is `good_shows`.
 
+    `url` is the page about a rule of a plugin; `plugin` is the package that it comes from, empty for gradlint's own.
+
     `fix` says which kinds of fix the rule may offer; the tests compare it with those of the examples. `torch_says`
     holds patterns of the errors that confirm a finding, if `raises` does not suffice. The docstring of the subclass is
     its documentation: the first line is the summary, then paragraphs headed `What torch does`, `Why it matters`, `When
@@ -167,6 +169,8 @@ class Rule(ABC):
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
     preview: ClassVar[bool] = False
+    url: ClassVar[str | None] = None
+    plugin: str = ""
 
     @property
     def severity(self) -> Severity:

@@ -1,4 +1,4 @@
-"""The rules, discovered in the files of the families; a rule that fails to load stops the run."""
+"""The rules, discovered in the files of the families, and those of plugins; one that fails to load stops the run."""
 
 from __future__ import annotations
 
@@ -9,15 +9,32 @@ from abc import ABCMeta
 from functools import cache
 from types import ModuleType
 
+from gradlint.plugins.installed import RULES, Plugin, plugins
 from gradlint.rules.base import Rule
+from gradlint.rules.house import house_rules
 
 _FAMILIES = "files", "inplace", "backward", "lost_gradient", "numerics", "training_loop", "modules", "losses", "legacy"
 _CODE = re.compile(r"GRD[0-8]\d\d")
 
 
-@cache
 def all_rules() -> tuple[Rule, ...]:
-    """Return one instance of each rule, ordered by code."""
+    """Return one instance of each rule, ordered by code: gradlint's own, and those of installed plugins.
+
+    Raises:
+        PluginError: a plugin is unusable.
+    """
+    return _with(plugins(RULES))
+
+
+@cache
+def _with(found: tuple[Plugin, ...]) -> tuple[Rule, ...]:
+    own = own_rules()
+    return ordered([*own, *house_rules(found, own)]) if found else own
+
+
+@cache
+def own_rules() -> tuple[Rule, ...]:
+    """Return one instance of each rule of gradlint's own, ordered by code."""
     families = (importlib.import_module(f"gradlint.rules.{family}") for family in _FAMILIES)
     names = (
         f"{family.__name__}.{found.name}" for family in families for found in pkgutil.iter_modules(family.__path__)

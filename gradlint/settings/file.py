@@ -49,6 +49,27 @@ def inline(text: str) -> Layer:
     return layer(INLINE, Path.cwd(), entries)
 
 
+def make_config(**keys: object) -> Config:
+    """Return a configuration by the keys of the configuration file, with underscores for hyphens.
+
+    Paths and patterns in it begin at the current directory.
+
+    Raises:
+        ConfigError: a key or a value that the configuration file could not have, either.
+    """
+    entries = {key.replace("_", "-"): _as_in_toml(value) for key, value in keys.items()}
+    return _config_of(Path(make_config.__name__), entries)
+
+
+def _as_in_toml(value: object) -> object:
+    """Return a value as TOML would give it, which has lists and no tuples or sets, and texts and no paths."""
+    if isinstance(value, (tuple, set, frozenset)):
+        return [*value] if isinstance(value, tuple) else sorted(value)
+    if isinstance(value, Mapping):
+        return {key: _as_in_toml(one) for key, one in value.items()}
+    return str(value) if isinstance(value, Path) else value
+
+
 def is_toml(text: str) -> bool:
     """Return whether a text can be read."""
     try:

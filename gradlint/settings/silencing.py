@@ -11,6 +11,7 @@ from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.rules.files.wrong_suppression import WrongSuppression
+from gradlint.rules.house import prefix_of
 from gradlint.settings.config import Config
 from gradlint.settings.silenced import ALL, OURS, Silence, Suppressions
 from gradlint.source.read import split_lines
@@ -47,6 +48,14 @@ class Silencing(Frozen):
     @cached_property
     def _codes(self) -> frozenset[str]:
         return frozenset(rule.code for rule in self.selected)
+
+    @cached_property
+    def _letters(self) -> frozenset[str]:
+        return frozenset(prefix_of(rule.code) for rule in self.known) | {OURS}
+
+    def owns(self, code: str) -> bool:
+        """Return whether a code, or the beginning of one, has the letters of gradlint's rules, or of a house's."""
+        return prefix_of(code) in self._letters
 
     def judges(self, prefix: str) -> bool:
         """Return whether all rules that a code may mean, and that are not off by default, judged the whole file."""
@@ -113,7 +122,7 @@ class _About:
         if silence.prefix == ALL:
             bare = silence.comment.ours and silence.comment.scope != "file"
             return bare and self.silencing.judges(OURS)
-        return silence.prefix.startswith(OURS) and self.silencing.judges(silence.prefix)
+        return self.silencing.owns(silence.prefix) and self.silencing.judges(silence.prefix)
 
     def _finding(self, rule: Rule, comment: Comment, message: str, hint: str | None, fix: Fix | None = None) -> Finding:
         return Finding(

@@ -23,7 +23,7 @@ def check_words(words: Iterable[str], where: str) -> None:
     if word is None:
         return
     code = _CODE.fullmatch(word)
-    if code is not None and not code[1].upper().startswith(_OURS):
+    if code is not None and not any(rule.code.startswith(code[1].upper()) for rule in rules):
         raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {_OURS}")
     near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
     raise ConfigError(f"{where}: `{word}` names no rule and begins no code{did_you_mean(near)}")

@@ -12,8 +12,11 @@ from contextlib import contextmanager, nullcontext
 
 import libcst as cst
 
+from gradlint.source.deep import allow_deep_syntax
 from gradlint.source.length import LONGEST, is_too_long
 from gradlint.source.read import Unusable, invalid, split_lines, unreadable
+
+allow_deep_syntax()
 
 MAX_BRACKETS = 200
 """CPython's tokenizer refuses deeper brackets (MAXLEVEL), so a program that runs never has them."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gradlint.domain.finding import Position
 from gradlint.domain.frozen import Frozen
+from gradlint.plugins.installed import libraries
 from gradlint.source.regular import NotRegularError, TooLargeError, content_of
 
 INVALID_SYNTAX = "GRD001"
@@ -62,7 +63,8 @@ OUTSIDE = "this link leads out of the tree, and is not followed without `--follo
 
 def mentions_torch(content: bytes) -> bool:
     """Return whether the file can be about torch at all; no source encoding of Python hides an ASCII word."""
-    return b"torch" in content or b".zero_grad" in content
+    words = (b"torch", b".zero_grad", *(library.encode() for library in libraries()))
+    return any(word in content for word in words)
 
 
 def is_about_torch(text: str) -> bool:
@@ -70,7 +72,7 @@ def is_about_torch(text: str) -> bool:
 
     Such a piece was cut out below its imports, or belongs to a project that makes networks and optimizers elsewhere.
     """
-    if "torch" in text:
+    if "torch" in text or any(library in text for library in libraries()):
         return True
     imported = _IMPORT.findall(text)
     if ".zero_grad" in text:

@@ -1,0 +1,1 @@
+"""Rules, detectors and models of a house, from packages that are installed beside gradlint."""
