@@ -140,7 +140,7 @@ def test_a_letter_that_the_encoding_lacks(run: Run, tree: Tree, monkeypatch: pyt
 def test_a_file_changed_meanwhile_stays(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """What somebody else has written is not overwritten."""
     root = tree({"a.py": TWO})
-    monkeypatch.setattr("gradlint.entrypoints.fixing.decode", lambda content: "something else")
+    monkeypatch.setattr("gradlint.entrypoints.fixing.text_of", lambda content, name: "something else")
     ran = run("check", "--fix")
     assert (ran.code, ran.err[0]) == (
         2,
