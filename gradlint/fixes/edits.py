@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import partial
+from itertools import accumulate, pairwise
 
 from gradlint.domain.finding import Edit, Finding, Fix, Position
 from gradlint.source.read import LINE_END, split_lines
@@ -28,6 +31,10 @@ class Text:
         """Return the characters before a position."""
         return self._starts[position.row - 1] + position.column - 1
 
+    def start_of_row(self, offset: int) -> int:
+        """Return where the row of a character begins."""
+        return self._starts[bisect_right(self._starts, offset) - 1]
+
     def stretch(self, edit: Edit) -> tuple[int, int]:
         """Return where an edit begins and ends."""
         return self.offset(edit.span.start), self.offset(edit.span.end)
@@ -36,33 +43,46 @@ class Text:
 def apply(text: str, findings: Sequence[Finding]) -> tuple[str, list[Finding]]:
     """Make as many of the fixes of these findings as do not overlap; the others have to wait for the next call."""
     source = Text(text)
-    taken: dict[tuple[int, int], str] = {}
+    taken = _Taken()
     applied: list[Finding] = []
     for finding in sorted(findings, key=_first_edit):
         assert finding.fix is not None
         edits = {source.stretch(edit): edit.content for edit in finding.fix.edits}
-        if _free(edits, taken):
-            taken.update(edits)
+        if taken.leave_free(edits):
+            taken.take(edits)
             applied.append(finding)
-    return _written(text, _joined(source, taken)), applied
+    return _written(text, _joined(source, taken.edits)), applied
 
 
 def moved(text: str, findings: Sequence[Finding], position: Position) -> range:
-    """Return where in the new text, in characters from its start, a position of the old one may be with these fixes
-    made.
+    """Return where a position may be with these fixes made, as `Moves` says."""
+    return Moves(text, findings).of(position)
 
-    That is one place, or all of the new text that has come in the place of what was there.
-    """
-    source = Text(text)
-    at = source.offset(position)
-    edits = {source.stretch(edit): edit.content for one in findings if one.fix for edit in one.fix.edits}
-    changes = sorted(_joined(source, edits).items())
-    to = at + sum(len(new) - (end - start) for (start, end), new in changes if end <= at)
-    around = next(((start, new) for (start, end), new in changes if start <= at < end), None)
-    if around is None:
+
+class Moves:
+    """Where the places of a text are once some fixes, which leave each other alone, are made."""
+
+    def __init__(self, text: str, findings: Sequence[Finding]) -> None:
+        self._source = source = Text(text)
+        edits = {source.stretch(edit): edit.content for one in findings if one.fix for edit in one.fix.edits}
+        self._changes = sorted(_joined(source, edits).items())
+        self._ends = [end for (_, end), _ in self._changes]
+        grown = (len(new) - (end - start) for (start, end), new in self._changes)
+        self._grown = list(accumulate(grown, initial=0))
+
+    def of(self, position: Position) -> range:
+        """Return where in the new text, in characters from its start, a position of the old one may be.
+
+        That is one place, or all of the new text that has come in the place of what was there.
+        """
+        at = self._source.offset(position)
+        index = bisect_right(self._ends, at)
+        to = at + self._grown[index]
+        if index < len(self._changes):
+            (start, end), new = self._changes[index]
+            if start <= at < end:
+                return range(to - (at - start), to - (at - start) + len(new))
         return range(to, to + 1)
-    start, new = around
-    return range(to - (at - start), to - (at - start) + len(new))
 
 
 def _joined(source: Text, taken: dict[tuple[int, int], str]) -> dict[tuple[int, int], str]:
@@ -71,7 +91,8 @@ def _joined(source: Text, taken: dict[tuple[int, int], str]) -> dict[tuple[int, 
     joined = dict(taken)
     for one, other in pairwise(wraps):
         if taken[one] == taken[other] and _follows(source.text, one[0], other[0], taken):
-            joined[other] = _last_row(taken[other]).removeprefix(_last_row(source.text[: other[0]]))
+            begun = source.text[source.start_of_row(other[0]) : other[0]]
+            joined[other] = _last_row(taken[other]).removeprefix(begun)
     return joined
 
 
@@ -93,12 +114,33 @@ def _first_edit(finding: Finding) -> tuple[Position, str]:
     return min(edit.span.start for edit in finding.fix.edits), finding.code
 
 
-def _free(edits: dict[tuple[int, int], str], taken: dict[tuple[int, int], str]) -> bool:
-    """Return whether no edit touches what another fix changes; an import that both add is added once."""
-    return all(
-        taken.get(stretch) == content if stretch in taken else not any(_overlap(stretch, other) for other in taken)
-        for stretch, content in edits.items()
-    )
+class _Taken:
+    """The edits of fixes that leave each other alone, and their stretches in order."""
+
+    def __init__(self) -> None:
+        self.edits: dict[tuple[int, int], str] = {}
+        self._order: list[tuple[int, int]] = []
+        self._longest = 0
+
+    def take(self, edits: dict[tuple[int, int], str]) -> None:
+        """Add the edits of a fix."""
+        for stretch in edits.keys() - self.edits.keys():
+            insort(self._order, stretch)
+            self._longest = max(self._longest, stretch[1] - stretch[0])
+        self.edits.update(edits)
+
+    def leave_free(self, edits: dict[tuple[int, int], str]) -> bool:
+        """Return whether no edit touches what another fix changes; an import that both add is added once."""
+        return all(
+            self.edits[stretch] == content if stretch in self.edits else not any(map(partial(_overlap, stretch), near))
+            for stretch, content in edits.items()
+            for near in (self._near(stretch),)
+        )
+
+    def _near(self, stretch: tuple[int, int]) -> list[tuple[int, int]]:
+        """Return the stretches that may touch one."""
+        first = bisect_left(self._order, (stretch[0] - self._longest, 0))
+        return self._order[first : bisect_right(self._order, (stretch[1], math.inf))]
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -115,9 +157,12 @@ def _is_empty(stretch: tuple[int, int]) -> bool:
 
 
 def _written(text: str, changes: dict[tuple[int, int], str]) -> str:
-    for (start, end), content in sorted(changes.items(), reverse=True):
-        text = text[:start] + content + text[end:]
-    return text
+    pieces: list[str] = []
+    at = 0
+    for (start, end), content in sorted(changes.items()):
+        pieces += [text[at:start], content]
+        at = max(at, end)
+    return "".join([*pieces, text[at:]])
 
 
 def apart(source: Text, fix: Fix) -> bool:

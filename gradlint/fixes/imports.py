@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 from libcst.helpers import get_full_name_for_node_or_raise as dotted
 
+from gradlint.source.lower.syntax import parts
+
 _STORES = (cst.Param, cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
 
 
@@ -19,7 +21,11 @@ class Imports:
         imported = list(_imported(module))
         bound = dict(imported)
         stores = _Stores()
-        module.visit(stores)
+        waiting: list[cst.CSTNode] = [module]
+        while waiting:
+            node = waiting.pop()
+            stores.add(node)
+            waiting.extend(parts(node))
         taken = stores.names | _renamed(stores.imported, bound)
         self._names = {path: name for path, name in bound.items() if name not in taken}
         elsewhere = stores.imported.difference(imported)
@@ -134,7 +140,7 @@ def _comes_first(statement: cst.CSTNode) -> bool:
     return isinstance(first, cst.ImportFrom) and first.module is not None and dotted(first.module) == "__future__"
 
 
-class _Stores(cst.CSTVisitor):
+class _Stores:
     """All names that something other than an import binds, anywhere in the module, and all imports: (path, name).
 
     `torch = None` after an import that failed counts for nothing: then no line about torch runs.
@@ -145,7 +151,8 @@ class _Stores(cst.CSTVisitor):
         self.imported: set[tuple[str, str]] = set()
         self._fallbacks: set[cst.CSTNode] = set()
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
+    def add(self, node: cst.CSTNode) -> None:
+        """Take a node in, after those around it."""
         if isinstance(node, cst.ExceptHandler):
             self._fallbacks.update(_fallbacks(node))
         if isinstance(node, _STORES) and node not in self._fallbacks:
@@ -161,7 +168,6 @@ class _Stores(cst.CSTVisitor):
             self._store(node.name)
         elif isinstance(node, (cst.Import, cst.ImportFrom)):
             self.imported.update(_bound(node))
-        return True
 
     def _store(self, target: cst.CSTNode) -> None:
         if isinstance(target, cst.Name):

@@ -107,7 +107,8 @@ class Locator:
         """Return a node's stretch with new content, in the rows of the old one, in brackets where it needs them."""
         span = self._places.whole(node)
         start, end = self._source.offset(span.start), self._source.offset(span.end)
-        bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) else node
+        empty = isinstance(node, cst.Tuple) and not node.elements
+        bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) and not empty else node
         generated = cst.Module([]).code_for_node(bare)
         content = rewritten(self._text[start:end], generated, text, self._module.default_newline)
         if isinstance(node, cst.BaseExpression):

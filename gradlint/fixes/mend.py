@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gradlint.domain.finding import Finding
-from gradlint.fixes.edits import Text, apply, moved
+from gradlint.fixes.edits import Moves, Text, apply
 from gradlint.outcome import Checked, Mended
 from gradlint.source.parse import parse
 from gradlint.source.read import Unusable, split_lines
@@ -62,12 +62,10 @@ def _applied(text: str, found: Sequence[Finding]) -> tuple[str, list[Finding]]:
 
 def _useless(before: str, after: str, applied: Sequence[Finding], checked: Checked) -> set[str]:
     """Return the codes of the fixes after which the same is found again, in the same place."""
-    text = Text(after)
+    text, moves = Text(after), Moves(before, applied)
     left = {(finding.claim, text.offset(finding.span.start)) for finding in checked.findings}
     return {
-        finding.code
-        for finding in applied
-        if any((finding.claim, at) in left for at in moved(before, applied, finding.span.start))
+        finding.code for finding in applied if any((finding.claim, at) in left for at in moves.of(finding.span.start))
     }
 
 

@@ -11,6 +11,8 @@ from difflib import SequenceMatcher
 
 import libcst as cst
 
+from gradlint.source.read import LINE_END
+
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _FSTRING_START = getattr(tokenize, "FSTRING_START", None)
 _FSTRING_END = getattr(tokenize, "FSTRING_END", None)
@@ -87,7 +89,7 @@ _SIGNS = {cst.Add: "+", cst.Subtract: "-", cst.Multiply: "*", cst.Divide: "/"}
 
 def rows_to_indent(text: str) -> Iterator[int]:
     """Yield the rows, from zero, that an indentation of the whole text moves: not the first, none inside a string."""
-    inside = _rows_inside_strings(text)
+    inside = _rows_inside_strings(text) if LINE_END.search(text) is not None else ()
     for row, line in enumerate(re.split(r"\r\n|\r|\n", text)):
         if row > 0 and row not in inside and line.strip():
             yield row

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 import libcst as cst
 
 from gradlint.source.deep import allow_deep_syntax
-from gradlint.source.length import LONGEST, is_too_long
+from gradlint.source.length import LONGEST, has_deep_patterns, is_too_long
 from gradlint.source.read import Unusable, invalid, split_lines, unreadable
 
 allow_deep_syntax()
@@ -38,6 +38,8 @@ def parse(text: str) -> cst.Module | Unusable:
     """Return the module, with every node once in the tree; never raises for what the text contains."""
     if is_too_long(text):
         return unreadable(f"the program is too long: it has more than {LONGEST:,} words, signs, and rows")
+    if has_deep_patterns(text):
+        return unreadable("the patterns of a `case` are nested too deeply to be read")
     if "\0" in text:
         return _invalid_at(text, text.index("\0"), "the file contains a NUL byte, which Python refuses")
     if _may_be_deep(text):

@@ -61,3 +61,29 @@ def test_no_text_makes_it_raise(text: str) -> None:
 def test_a_string_of_brackets_is_not_nesting() -> None:
     """What looks deep is decided by Python."""
     assert isinstance(parse(f"x = '{'(' * 300}'\n"), cst.Module)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"), [("(", ")"), ("[", "]"), ("(", ",)"), ("A(b=", ")"), ("{1:", "}"), ("(", "|2)")]
+)
+def test_patterns_are_nested_only_so_deep(begin: str, end: str) -> None:
+    """libcst takes up to four times as long for each bracket: 30 of them are refused, and 5 are read."""
+    text = "match y:\n    case {}: pass\n"
+    assert isinstance(parse(text.format(begin * 5 + "1" + end * 5)), cst.Module)
+    refused = parse(text.format("\\\n " + begin * 30 + "1" + end * 30))
+    assert isinstance(refused, Unusable)
+    assert (refused.code, refused.message) == ("GRD002", "the patterns of a `case` are nested too deeply to be read")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "match y:\n    case x if " + "(" * 40 + "1" + ")" * 40 + ": pass\n",
+        "match y:\n    case '((((((((((((': pass\n",
+        "match = 1\ncase = " + "[" * 40 + "]" * 40 + "\n",
+        "match y:\n" + "    case A(b=C(1), d=[E(2), {3: f}]): pass\n" * 1_000,
+    ],
+)
+def test_only_patterns_count(text: str) -> None:
+    """Guards, strings, and variables called `case` cost no more than elsewhere; nor do many patterns."""
+    assert isinstance(parse(text), cst.Module)

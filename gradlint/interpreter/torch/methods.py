@@ -44,8 +44,9 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
             return ref
         return unknown_call(machine, state, (ref, *args.values()), node)
     made = apply(machine, state, entry, args.prepend(ref), node)
-    if "requires_grad" in args.keywords and isinstance(made, Ref):  # As in `x.new_zeros(3, requires_grad=True)`.
-        note_wanted(machine, state, made, args, node)
+    tensor = known_tensor(machine, state, made) if "requires_grad" in args.keywords else None
+    if tensor is not None:  # As in `x.new_zeros(3, requires_grad=True)`.
+        note_wanted(machine, state, tensor, args, node)
     return made
 
 

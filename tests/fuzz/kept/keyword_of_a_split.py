@@ -1,0 +1,1 @@
+((x.add_((s in torch),(out(m))))())(({(),l}if x.split(keepdim()[...,],requires_grad=()[...])else((())(torch if 0else None))))
