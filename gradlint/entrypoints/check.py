@@ -14,6 +14,8 @@ import click
 
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints.adopting import Adopting
+from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
@@ -68,6 +70,10 @@ class Options:
     trust: bool
     config: Path | None
     isolated: bool
+    baseline: Path | None
+    write_baseline: Path | None
+    add_noqa: bool
+    diff_base: str | None
     python: str | None
     no_environment: bool
     follow_links: bool
@@ -98,6 +104,7 @@ class Options:
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
+@adoption_options
 @click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these.")
 @click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these.")
 @click.option("--config", type=_CONFIG, help="Use this pyproject.toml or gradlint.toml.")
@@ -134,13 +141,20 @@ def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
     configs = _configs(options)
     terms = _terms(options)
+    adopting = _adopting(options, configs)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
+    outcome, notes, unwritten = adopting.settle(outcome)
     outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
     limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
-    problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
+    problems = [
+        *map(no_such_file, missing),
+        *(f"{filename}: {limit}" for filename in outcome.late),
+        *unfixed,
+        *unwritten,
+    ]
     for problem in problems:
         complain(f"error: {problem}")
     for crash in outcome.crashes:
@@ -150,6 +164,8 @@ def run(options: Options) -> int:
     for warning in outcome.warnings:
         complain(f"warning: {warning}")
     _print(outcome, options, configs, piped)
+    for note in () if options.quiet else notes:
+        click.echo(note, err=True)
     if problems or outcome.crashes:
         return 2
     found = bool(outcome.mended) if options.diff else any(finding.stands for finding in outcome.findings)
@@ -179,6 +195,13 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
     finally:
         bar.clear()
     return proving.only_confirmed(outcome) if options.only_confirmed else outcome
+
+
+def _adopting(options: Options, configs: Configs) -> Adopting:
+    """Return how much of what is found counts; what cannot be is refused before anything is checked."""
+    baseline = options.baseline or (None if options.write_baseline else configs.of(Path.cwd()).baseline)
+    rewrites = bool(options.fix or options.diff or STDIN in options.paths)
+    return Adopting.of(baseline, options.write_baseline, options.diff_base, options.add_noqa, rewrites)
 
 
 def _piped(options: Options) -> bytes | None:

@@ -32,7 +32,7 @@ def write_files(outcome: Outcome) -> dict[str, str]:
             try:
                 _write(target, mended.before, mended.after)
                 written[target] = mended
-            except _NotWrittenError as error:
+            except NotWrittenError as error:
                 problems[filename] = f"not fixed: {error}"
     return problems
 
@@ -72,7 +72,7 @@ def shown(outcome: Outcome) -> Iterator[str]:
             yield f"{number:6}  {code}  {name}"
 
 
-class _NotWrittenError(Exception):
+class NotWrittenError(Exception):
     """A file stays as it is, for the reason given."""
 
 
@@ -80,22 +80,22 @@ def _write(target: Path, before: str, after: str) -> None:
     """Replace the content of a file, which must still be `before`.
 
     Raises:
-        _NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
+        NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
     """
     try:
         content = target.read_bytes()
         if decode(content) != before:
-            raise _NotWrittenError("it has been changed meanwhile, and stays as it is")
+            raise NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):
-            raise _NotWrittenError("it may not be written")
+            raise NotWrittenError("it may not be written")
         if target.stat().st_nlink > 1:
-            raise _NotWrittenError("it has several names (hard links), of which one would get the new text")
+            raise NotWrittenError("it has several names (hard links), of which one would get the new text")
         encoding, _ = tokenize.detect_encoding(BytesIO(content).readline)
-        _replace(target, after.encode(encoding))
+        replace_file(target, after.encode(encoding))
     except OSError as error:
-        raise _NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
+        raise NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
     except UnicodeEncodeError as error:
-        raise _NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error
+        raise NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error
 
 
 def _owner(path: Path) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def _owner(path: Path) -> tuple[int, int]:
     return path.stat().st_uid, path.stat().st_gid
 
 
-def _replace(target: Path, content: bytes) -> None:
+def replace_file(target: Path, content: bytes) -> None:
     """Write a file beside the target and let it take the target's place, which no reader sees half done."""
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".gradlint")
     beside = Path(name)
@@ -112,9 +112,10 @@ def _replace(target: Path, content: bytes) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        if _owner(target) != _owner(beside):
+        known = target.exists()
+        if known and _owner(target) != _owner(beside):
             os.chown(beside, *_owner(target))
-        beside.chmod(target.stat().st_mode & 0o7777)
+        beside.chmod(target.stat().st_mode & 0o7777 if known else 0o644)
         beside.replace(target)
     except BaseException:
         beside.unlink(missing_ok=True)

@@ -59,6 +59,7 @@ class Config(Frozen):
     unfixable: tuple[str, ...] = ()
     environment: Path | None = None
     follow_links: bool = False
+    baseline: Path | None = None
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""

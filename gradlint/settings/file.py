@@ -23,7 +23,7 @@ FILES = ("gradlint.toml", "pyproject.toml")
 KEYS = (
     *("select", "extend-select", "ignore", "per-file-ignores"),
     *("exclude", "extend-exclude", "respect-gitignore", "output-format"),
-    *("fix", "unsafe-fixes", "fixable", "unfixable", "python"),
+    *("fix", "unsafe-fixes", "fixable", "unfixable", "python", "baseline"),
 )
 
 
@@ -81,6 +81,7 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
         extend_select=table.codes("extend-select"),
         ignore=table.codes("ignore"),
     )
+    baseline = table.text("baseline")
     exclude = table.strings("exclude") if "exclude" in entries else DEFAULT_EXCLUDE
     return Config(
         root=root,
@@ -94,6 +95,7 @@ def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
         fixable=table.codes("fixable") if "fixable" in entries else (ALL,),
         unfixable=table.codes("unfixable"),
         environment=environment_of(root, table.text("python")),
+        baseline=root / baseline if baseline is not None else None,
     )
 
 
