@@ -16,7 +16,8 @@ from tests.entrypoints.conftest import Run
 Tree = Callable[[Mapping[str, str | bytes]], Path]
 TWO = "import torch\nfault_a\nfault_b\n"
 GIT_ENVIRONMENT = {
-    **{"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
     **{f"GIT_{who}_{what}": "a@b.c" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
 }
 
