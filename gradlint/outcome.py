@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,6 +97,15 @@ class Outcome(Frozen):
             replace(file, findings=file.mended.found, text=file.mended.before, mended=None)
             if file.mended is not None and file.filename in filenames
             else file
+            for file in self.files
+        )
+        return replace(self, files=tuple(files))
+
+    def keeping(self, wanted: Callable[[Finding], bool]) -> Outcome:
+        """Return the outcome with these findings alone; each is asked about once, in order."""
+        kept = {id(finding) for finding in self.findings if wanted(finding)}
+        files = (
+            replace(file, findings=tuple(finding for finding in file.findings if id(finding) in kept))
             for file in self.files
         )
         return replace(self, files=tuple(files))

@@ -70,6 +70,7 @@ HIDDEN = {
         "gradlint.settings.config",
     },
     "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
+    "gradlint.report.report": {"gradlint.report.fingerprint"},  # Only some formats need it, and hashlib.
     "gradlint.plugins.installed": {"importlib.metadata"},  # Only where a plugin is installed: it takes 0.05 s.
     "gradlint.confirm.worker.walls": {"resource"},  # Windows has no such module.
 }

@@ -15,6 +15,8 @@ import click
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
+from gradlint.entrypoints.adopting import Adopting
+from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
 from gradlint.entrypoints.plugin_options import plugin_options
@@ -65,6 +67,10 @@ class Options:
     confirm_seconds: float
     sandbox: Choice
     trust: bool
+    baseline: Path | None
+    write_baseline: Path | None
+    add_noqa: bool
+    diff_base: str | None
     follow_links: bool
     file_seconds: float
     stdin_filename: str | None
@@ -96,6 +102,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
 @click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
+@adoption_options
 @plugin_options
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option(
@@ -138,13 +145,20 @@ def run(options: Options) -> int:
     refuse_output_file(options.output_file, is_diff=options.diff)
     configs = options.configs
     terms = _terms(options)
+    adopting = _adopting(options, configs)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
+    outcome, notes, unsettled = adopting.settle(outcome)
     outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
     limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
-    problems = [*map(no_such_file, missing), *(f"{filename}: {limit}" for filename in outcome.late), *unfixed]
+    problems = [
+        *map(no_such_file, missing),
+        *(f"{filename}: {limit}" for filename in outcome.late),
+        *unfixed,
+        *unsettled,
+    ]
     for problem in problems:
         complain(f"error: {problem}")
     for crash in (*outcome.crashes, *outcome.house):
@@ -154,6 +168,8 @@ def run(options: Options) -> int:
     for warning in outcome.warnings:
         complain(f"warning: {warning}")
     unwritten = _print(outcome, options, configs, piped)
+    for note in () if options.quiet else notes:
+        click.echo(note, err=True)
     if problems or unwritten or outcome.crashes or outcome.house:
         return 2
     return 1 if _fails(outcome, options) else 0
@@ -192,6 +208,13 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
     finally:
         bar.clear()
     return proving.only_confirmed(outcome) if options.only_confirmed else outcome
+
+
+def _adopting(options: Options, configs: Configs) -> Adopting:
+    """Return how much of what is found counts; what cannot be is refused before anything is checked."""
+    baseline = options.baseline or (None if options.write_baseline else configs.of(Path.cwd()).baseline)
+    rewrites = bool(options.fix or options.diff or STDIN in options.paths)
+    return Adopting.of(baseline, options.write_baseline, options.diff_base, options.add_noqa, rewrites)
 
 
 def _piped(options: Options) -> bytes | None:

@@ -32,7 +32,7 @@ def write_files(outcome: Outcome) -> dict[str, str]:
             try:
                 _write(target, mended.before, mended.after)
                 written[target] = mended
-            except _NotWrittenError as error:
+            except NotWrittenError as error:
                 problems[filename] = f"not fixed: {error}"
     return problems
 
@@ -80,7 +80,7 @@ def shown(outcome: Outcome) -> Iterator[str]:
             yield f"{number:6}  {code}  {name}"
 
 
-class _NotWrittenError(Exception):
+class NotWrittenError(Exception):
     """A file stays as it is, for the reason given."""
 
 
@@ -88,18 +88,18 @@ def _write(target: Path, before: str, after: str) -> None:
     """Replace the content of a file, which must still be `before`.
 
     Raises:
-        _NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
+        NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
     """
     try:
         content = content_of(target, LARGEST)
         if text_of(content, target.name) != before:
-            raise _NotWrittenError("it has been changed meanwhile, and stays as it is")
+            raise NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):
-            raise _NotWrittenError("it may not be written")
+            raise NotWrittenError("it may not be written")
         if target.stat().st_nlink > 1:
-            raise _NotWrittenError("it has several names (hard links), of which one would get the new text")
+            raise NotWrittenError("it has several names (hard links), of which one would get the new text")
         replace_file(target, after.encode(encoding_of(content, target.name)))
     except OSError as error:
-        raise _NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
+        raise NotWrittenError(f"it cannot be written: {error.strerror or error}") from error
     except UnicodeEncodeError as error:
-        raise _NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error
+        raise NotWrittenError(f"its encoding has no letter for {error.object[error.start]!r}") from error

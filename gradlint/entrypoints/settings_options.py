@@ -16,6 +16,8 @@ from gradlint.settings.nearest import Configs, Overrides
 from gradlint.source.environment.place import interpreter
 
 _WORDS = "codes", "patterns"
+_OWN = "python", "baseline"
+"""Keys whose options are read where they are used."""
 _OPTIONS = (
     click.option("--select", multiple=True, metavar="CODES", help="Use only these rules: codes or prefixes."),
     click.option("--extend-select", multiple=True, metavar="CODES", help="Use these rules as well."),
@@ -93,7 +95,7 @@ def _entries(options: Mapping[str, Any]) -> dict[str, object]:
     """Return what the options say of keys; one that was not given, or only with empty words, says nothing."""
     entries: dict[str, object] = {}
     for key in KEYS:
-        said = options.get(key.field) if key.option is not None and key.name != "python" else None
+        said = options.get(key.field) if key.option is not None and key.name not in _OWN else None
         if said is not None and said != ():
             entries[key.name] = said
     for name in [name for name in entries if KEY_OF[name].kind in _WORDS]:

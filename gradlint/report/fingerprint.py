@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from gradlint.domain.finding import Finding
 from gradlint.report.paths import path_below
-from gradlint.source.read import split_lines
+from gradlint.source.documents.kinds import shown_rows
 
 LENGTH = 32
 """How many hexadecimal digits a fingerprint has."""
@@ -23,11 +23,14 @@ def fingerprints(findings: Sequence[Finding], texts: Mapping[str, str], root: st
     no part in it. Equal findings share one.
     """
     base = os.getcwd() if root is None else root
-    rows = {filename: split_lines(text) for filename, text in texts.items()}
+    rows: dict[tuple[str, int | None], list[str]] = {}
     alike: dict[tuple[str, ...], set[Finding]] = defaultdict(set)
     keys = []
     for finding in findings:
-        key = (path_below(base, finding.filename), finding.code, *_statement(finding, rows.get(finding.filename, [])))
+        place = finding.filename, finding.span.cell
+        if place not in rows:
+            rows[place] = shown_rows(texts.get(finding.filename, ""), finding)
+        key = (path_below(base, finding.filename), finding.code, *_statement(finding, rows[place]))
         keys.append(key)
         alike[key].add(finding)
     ranks = {

@@ -63,6 +63,7 @@ class Config(Frozen):
     environment: Path | None = None
     follow_links: bool = False
     layers: tuple[Layer, ...] = field(default=(), compare=False)
+    baseline: Path | None = None
 
     def selected(self, rules: Sequence[Rule]) -> tuple[Rule, ...]:
         """Return the rules that are used."""

@@ -164,6 +164,13 @@ KEYS = (
         option="--python",
         example="../env",
     ),
+    Key(
+        "baseline",
+        "text",
+        "Do not report the findings that stand in this file, which `--write-baseline` writes.",
+        option="--baseline",
+        example="gradlint-baseline.json",
+    ),
 )
 
 KEY_OF = {key.name: key for key in KEYS}

@@ -52,17 +52,18 @@ def _over(config: Config, top: Layer) -> Config:
     values = {name: value for name, value in top.values.items() if name not in _NOT_FIELDS}
     config = _with_values(config, values)
     ignores = (FileIgnore(config.root, *pair) for pair in top.values.get("per-file-ignores", {}).items())
-    python = top.values.get("python")
+    python, baseline = top.values.get("python"), top.values.get("baseline")
     return replace(
         config,
         selections=(*config.selections, *_selection(top)),
         per_file_ignores=(*config.per_file_ignores, *ignores),
         severity=(*config.severity, *top.values.get("severity", {}).items()),
         environment=config.environment if python is None else environment_of(top.folder, python),
+        baseline=config.baseline if baseline is None else top.folder / baseline,
     )
 
 
-_NOT_FIELDS = {*_SELECTION, "extend", "per-file-ignores", "severity", "python"}
+_NOT_FIELDS = {*_SELECTION, "extend", "per-file-ignores", "severity", "python", "baseline"}
 
 
 def _with_values(config: Config, values: Mapping[str, Any]) -> Config:

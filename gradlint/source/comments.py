@@ -46,6 +46,11 @@ def comments_with(candidate: re.Pattern[str], text: str) -> Iterator[Placed]:
             yield Placed(comment, row, len(before), not before.strip())
 
 
+def strings(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the strings of a text begin and end, in characters from its start."""
+    return (found.span() for found in _LEXEME.finditer(text) if found["comment"] is None)
+
+
 def next_code_rows(rows: Sequence[str], after: Sequence[int]) -> Iterator[int]:
     """Yield, for each of some rows in order, the first one after it that holds more than a comment.
 

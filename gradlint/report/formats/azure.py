@@ -15,7 +15,7 @@ _MARKS = str.maketrans({"%": "%AZP25", ";": "%3B", "\r": "%0D", "\n": "%0A", "]"
 
 def write(report: Report) -> Iterator[str]:
     """Yield a command for each finding; there are no types but error and warning, and no ends of stretches."""
-    for finding in report.standing:
+    for finding in report.placed:
         properties = {
             "type": _TYPES[finding.severity],
             "sourcepath": report.path(finding.filename),

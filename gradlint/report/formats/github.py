@@ -16,7 +16,7 @@ _PROPERTY = {**_DATA, ord(":"): "%3A", ord(","): "%2C"}
 
 def write(report: Report) -> Iterator[str]:
     """Yield a command for each finding; the end column is the one after the last character."""
-    for finding in report.standing:
+    for finding in report.placed:
         properties = {"file": report.path(finding.filename), **_place(finding.span), "title": _title(finding)}
         written = ",".join(f"{key}={_escaped(value, _PROPERTY)}" for key, value in properties.items())
         yield f"::{_COMMANDS[finding.severity]} {written}::{_escaped(said_with_hint(finding), _DATA)}"

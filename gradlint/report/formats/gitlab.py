@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from gradlint.domain.finding import Finding, Severity
 from gradlint.report.concise import said
-from gradlint.report.fingerprint import by_finding
 from gradlint.report.report import Report
 
 _SEVERITIES: Mapping[Severity, str] = {"error": "major", "warning": "minor", "info": "info"}
@@ -15,8 +14,7 @@ _SEVERITIES: Mapping[Severity, str] = {"error": "major", "warning": "minor", "in
 
 def write(report: Report) -> Iterator[str]:
     """Yield one document."""
-    marks = by_finding(report.findings, report.texts, report.root)
-    yield json.dumps([_issue(finding, marks[finding], report) for finding in report.standing], indent=2)
+    yield json.dumps([_issue(finding, report.marks[finding], report) for finding in report.placed], indent=2)
 
 
 def _issue(finding: Finding, fingerprint: str, report: Report) -> dict[str, object]:

@@ -12,6 +12,6 @@ from gradlint.report.report import Report
 
 def write(report: Report) -> Iterator[str]:
     """Yield `path:row: [code(name), ] message`; where pylint names a function, there is nothing."""
-    for finding in report.standing:
+    for finding in report.placed:
         place = place_of(printable(report.path(finding.filename)), finding.span, column=False)
         yield f"{place}: [{finding.code}({finding.name}), ] {said(finding)}"

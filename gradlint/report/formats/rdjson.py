@@ -17,7 +17,7 @@ _SEVERITIES: Mapping[Severity, str] = {"error": "ERROR", "warning": "WARNING", "
 
 def write(report: Report) -> Iterator[str]:
     """Yield one document."""
-    diagnostics = [_diagnostic(finding, report) for finding in report.standing]
+    diagnostics = [_diagnostic(finding, report) for finding in report.placed]
     yield json.dumps({"source": {"name": "gradlint", "url": DOCS}, "diagnostics": diagnostics}, indent=2)
 
 

@@ -14,7 +14,6 @@ from gradlint import __version__
 from gradlint.domain.finding import Finding, Fix, Severity, Span
 from gradlint.report.address import DOCS
 from gradlint.report.concise import said_with_hint
-from gradlint.report.fingerprint import by_finding
 from gradlint.report.report import Report
 from gradlint.report.rule_page import page, summary_of, url_of
 from gradlint.rules.base import Rule
@@ -25,7 +24,7 @@ _LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info
 
 def write(report: Report) -> Iterator[str]:
     """Yield one document; of the rules it describes those that have findings."""
-    found = {finding.code for finding in report.standing}
+    found = {finding.code for finding in report.placed}
     rules = [rule for rule in report.rules if rule.code in found]
     order = {rule.code: index for index, rule in enumerate(rules)}
     driver = {
@@ -34,14 +33,13 @@ def write(report: Report) -> Iterator[str]:
         "informationUri": DOCS,
         "rules": [_rule(rule) for rule in rules],
     }
-    marks = by_finding(report.findings, report.texts, report.root)
     results = [
         {
             "ruleIndex": order[finding.code],
-            "partialFingerprints": {"gradlint/v1": marks[finding]},
+            "partialFingerprints": {"gradlint/v1": report.marks[finding]},
             **_result(finding, report),
         }
-        for finding in report.standing
+        for finding in report.placed
     ]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     yield json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
