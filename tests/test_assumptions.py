@@ -116,6 +116,7 @@ def test_assumptions_stand_in_json() -> None:
     assert entry["assumptions"][0] == {
         "kind": "name",
         "text": "`model` is a network, by its name",
+        "cell": None,
         "location": {"row": 4, "column": 11},
     }
 
@@ -177,6 +178,7 @@ def test_explain_shows_the_assumptions_of_a_size(tmp_path: Path, capsys: pytest.
     assumed = {
         "kind": "size",
         "text": "`nn.functional.mse_loss` gets a batch of several rows",
+        "cell": None,
         "location": {"row": 6, "column": 12},
     }
     assert [value["assumptions"] for value in data["values"] if value["name"] == "loss"] == [[assumed]]

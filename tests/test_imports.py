@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "detect": {"core", "domain", "facts", "interpreter", "plugins"},
     "rules": {"domain", "facts", "plugins"},
     "settings": {"domain", "rules", "source"},
-    "fixes": {"domain", "outcome", "source", "rules"},
+    "fixes": {"core", "domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
     "documents": {"domain", "outcome", "source"},
@@ -63,7 +63,10 @@ WORKER = "gradlint.confirm.worker"
 
 # What functions may import, and why.
 HIDDEN = {
-    "gradlint.entrypoints.check": {"gradlint.entrypoints.proving"},  # Only --confirm needs the sandbox's 25 files.
+    "gradlint.entrypoints.check": {
+        "gradlint.entrypoints.proving",  # Only --confirm needs the sandbox's 25 files.
+        "gradlint.entrypoints.adopting",  # Only baselines need hashlib.
+    },
     "gradlint.entrypoints.flake8": {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
         *("gradlint.check", "gradlint.plugins.installed", "gradlint.report.concise"),

@@ -15,7 +15,6 @@ import click
 from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
-from gradlint.entrypoints.adopting import Adopting
 from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
 from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
@@ -39,6 +38,7 @@ from gradlint.source.read import LARGEST
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
+    from gradlint.entrypoints.adopting import Adopting
     from gradlint.entrypoints.proving import Terms
 
 STDIN = "-"
@@ -150,7 +150,7 @@ def run(options: Options) -> int:
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
-    outcome, notes, unsettled = adopting.settle(outcome)
+    outcome, notes, unsettled = adopting.settle(outcome) if adopting is not None else (outcome, [], [])
     outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
     limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
     problems = [
@@ -210,9 +210,14 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
     return proving.only_confirmed(outcome) if options.only_confirmed else outcome
 
 
-def _adopting(options: Options, configs: Configs) -> Adopting:
-    """Return how much of what is found counts; what cannot be is refused before anything is checked."""
+def _adopting(options: Options, configs: Configs) -> Adopting | None:
+    """Return how much of what is found counts, None for all; what cannot be is refused before anything is checked."""
     baseline = options.baseline or (None if options.write_baseline else configs.of(Path.cwd()).baseline)
+    if baseline is None and options.write_baseline is None and options.diff_base is None and not options.add_noqa:
+        return None
+
+    from gradlint.entrypoints.adopting import Adopting
+
     rewrites = bool(options.fix or options.diff or STDIN in options.paths)
     return Adopting.of(baseline, options.write_baseline, options.diff_base, options.add_noqa, rewrites)
 

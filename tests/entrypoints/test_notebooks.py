@@ -24,8 +24,8 @@ def test_cells_are_one_program_with_places_of_their_own(run: Run, tree: Tree) ->
     """What explains a finding may stand in another cell; both are named."""
     tree({"a.ipynb": BOOK})
     assert run("check").out == [
-        "a.ipynb:cell 3:2:4: GRD101 torch raises here",
-        "a.ipynb:cell 3:4:5: GRD102 [*] memory grows",
+        "a.ipynb:cell 3:2:4: error: GRD101 leaf-inplace: torch raises here",
+        "a.ipynb:cell 3:4:5: warning: GRD102 leaf-view-inplace [*]: memory grows",
     ]
     full = run("check", "--output-format", "full").out
     assert full[1:5] == [" --> a.ipynb:cell 3:2:4", "  |", "2 | if fault_a:", "  |    ^^^^^^^"]
@@ -57,7 +57,10 @@ def test_what_is_not_checked(run: Run, tree: Tree) -> None:
         }
     )
     ran = run("check", ".")
-    assert ran.out == ["b.ipynb:cell 1:2:5: GRD001 invalid syntax", "b.ipynb:cell 2:2:1: GRD101 torch raises here"]
+    assert ran.out == [
+        "b.ipynb:cell 1:2:5: error: GRD001 invalid-syntax: invalid syntax",
+        "b.ipynb:cell 2:2:1: error: GRD101 leaf-inplace: torch raises here",
+    ]
     assert ran.err[0] == "gradlint: warning: a.ipynb: not checked: its kernel is for julia"
 
 
@@ -71,13 +74,13 @@ def test_the_order_of_execution(run: Run, tree: Tree, counts: tuple[int | None, 
 def test_comments_silence(run: Run, tree: Tree) -> None:
     """In their cell."""
     tree({"a.ipynb": notebook("import torch\nfault_a  # noqa: GRD101", "fault_b")})
-    assert run("check").out == ["a.ipynb:cell 2:1:1: GRD102 memory grows"]
+    assert run("check").out == ["a.ipynb:cell 2:1:1: warning: GRD102 leaf-view-inplace: memory grows"]
 
 
 def test_broken_json_has_a_place(run: Run, tree: Tree) -> None:
     """As bytes that are no text do."""
     tree({"a.ipynb": '{\n "cells": torch\n}', "b.ipynb": b'{"torch": "\xff"}'})
-    assert [line.split(" ")[0:2] for line in run("check").out] == [
+    assert [line.split(" ")[0:3:2] for line in run("check").out] == [
         ["a.ipynb:2:11:", "GRD002"],
         ["b.ipynb:1:12:", "GRD002"],
     ]
@@ -90,12 +93,12 @@ def test_documents_are_checked_when_they_are_asked_for(run: Run, tree: Tree) -> 
         {"a.md": page, "b.rst": "A\n\n.. code:: python\n\n  import torch\n  fault_a\n", "c.py": "import torch\n"}
     )
     assert run("check").out == []
-    found = ["a.md:5:1: GRD102 [*] memory grows"]
+    found = ["a.md:5:1: warning: GRD102 leaf-view-inplace [*]: memory grows"]
     assert run("check", "a.md").out == found
     assert run("check", "--extend-include", "*.md").out == found
     tree({"gradlint.toml": 'extend-include = ["*.rst"]'})
     ran = run("check")
-    assert ran.out == ["b.rst:6:3: GRD101 torch raises here"]
+    assert ran.out == ["b.rst:6:3: error: GRD101 leaf-inplace: torch raises here"]
     ran = run("check", "a.md", "--fix")
     assert ran.err[0] == "gradlint: warning: a.md: 1 of 2 Python blocks are no programs, and are not checked"
     assert (root / "a.md").read_text() == page.replace("fault_safe", "mended")

@@ -13,10 +13,11 @@ import pytest
 
 from gradlint.settings.keys import FORMATS
 from tests.entrypoints.conftest import Run
+from tests.entrypoints.fakes import MORE
 
 Tree = Callable[[Mapping[str, str | bytes]], Path]
 ONE = "import torch\nfault_a\n"
-LINE = "a.py:2:1: GRD101 torch raises here"
+LINE = "a.py:2:1: error: GRD101 leaf-inplace: torch raises here"
 SUMMARY = "1 finding (1 error) in 1 file: 1 file checked, 1 of which is about torch."
 
 
@@ -25,7 +26,7 @@ def test_each_format_can_be_asked_for(run: Run, tree: Tree, name: str) -> None:
     """By option and by key; where nothing is found as well."""
     tree({"a.py": ONE})
     asked = run("check", "--output-format", name)
-    assert (asked.code, asked.err) == (1, [SUMMARY])
+    assert (asked.code, asked.err) == (1, [SUMMARY, MORE])
     assert any("torch raises here" in line for line in asked.out)
     tree({"gradlint.toml": f'output-format = "{name}"'})
     assert run("check") == asked
@@ -44,7 +45,7 @@ def test_a_file_gets_the_findings(run: Run, tree: Tree) -> None:
     """The summary stays on standard error; a clean run leaves a document as well."""
     root = tree({"a.py": ONE})
     ran = run("check", "--output-format", "json", "--output-file", "out.json")
-    assert (ran.code, ran.out, ran.err) == (1, [], [SUMMARY])
+    assert (ran.code, ran.out, ran.err) == (1, [], [SUMMARY, MORE])
     assert [one["code"] for one in json.loads((root / "out.json").read_text())] == ["GRD101"]
     tree({"a.py": "import torch\n"})
     assert run("check", "--output-format", "json", "-o", "out.json").code == 0
@@ -104,7 +105,7 @@ def test_a_file_that_cannot_be_written(run: Run, tree: Tree, monkeypatch: pytest
     monkeypatch.setattr(os, "fsync", full)
     ran = run("check", "--exit-zero", "-o", "out.txt")
     assert (ran.code, ran.out) == (2, [])
-    assert ran.err == ["gradlint: error: out.txt: cannot be written: No space left on device", SUMMARY]
+    assert ran.err == ["gradlint: error: out.txt: cannot be written: No space left on device", SUMMARY, MORE]
     assert (root / "out.txt").read_text() == "old"
     assert {path.name for path in root.iterdir()} == {"a.py", "out.txt"}
 
@@ -114,13 +115,13 @@ def test_a_mended_text_and_a_file(run: Run, tree: Tree) -> None:
     root = tree({})
     ran = run("check", "--fix", "-", "-o", "out.txt", stdin=b"import torch\nfault_safe\nfault_a\n")
     assert ran.out == ["import torch", "mended", "fault_a"]
-    assert (root / "out.txt").read_text() == "-:3:1: GRD101 torch raises here\n"
+    assert (root / "out.txt").read_text() == "-:3:1: error: GRD101 leaf-inplace: torch raises here\n"
 
 
 def test_colour(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """The option, and a variable; a file is coloured by the option alone."""
     root = tree({"a.py": ONE})
-    coloured = "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31mGRD101\x1b[0m torch raises here"
+    coloured = "\x1b[1ma.py\x1b[0m:2:1: \x1b[1;31merror:\x1b[0m \x1b[1mGRD101\x1b[0m leaf-inplace: torch raises here"
     assert run("check", "--color", "always").out == [coloured]
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert run("check").out == [coloured]
