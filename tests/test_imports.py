@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "detect": {"core", "domain", "facts", "interpreter"},
     "rules": {"domain", "facts"},
     "settings": {"domain", "rules", "source"},
-    "fixes": {"domain", "outcome", "source", "rules"},
+    "fixes": {"core", "domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
     "judgement": {"domain", "fixes", "rules", "source"},

@@ -47,7 +47,7 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes | Unusable:
     except NotRegularError as error:
         return unreadable(f"{error.strerror}; standard input is read with `-`")
     except TooLargeError as error:
-        return unreadable(error.strerror)
+        return unreadable(f"{error.strerror}")
     except OSError as error:
         return unreadable(f"cannot be read: {error.strerror or error}")
 

@@ -252,7 +252,12 @@ def test_a_directory_that_vanishes(
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
-    monkeypatch.setattr(check, "check_paths", lambda *_, **__: (gone.rmdir(), Path.cwd()))
+
+    def vanish(*_: object, **__: object) -> object:
+        gone.rmdir()
+        return Path.cwd()
+
+    monkeypatch.setattr(check, "check_paths", vanish)
     assert main(["check"]) == 2
     line = "gradlint: error: the current directory cannot be read: No such file or directory\n"
     assert capsys.readouterr().err == line
