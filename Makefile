@@ -72,10 +72,10 @@ agree: $(READY)
 	$(BIN)/python -m tests.confirm.fresh
 
 # Look for programs that gradlint crashes on, or takes too long for: a minute, or FUZZ_SECONDS=3600. What is found is
-# made small, and kept as a test.
+# made small, and kept as a test. `python -m tests.fuzz --count 2000` checks the same programs each time, and writes none.
 FUZZ_SECONDS ?= 60
 fuzz: $(READY)
-	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz --seconds $(FUZZ_SECONDS) --seed $(SEED) --keep tests/fuzz/kept
 
 # What gradlint finds in a fixed corpus must be what tests/golden records: a refactoring changes nothing.
 # GOLDEN="--only pages --sample 10" takes a part, GOLDEN=--diff-summary counts the differences by code.

@@ -6,9 +6,11 @@ import random
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from gradlint.check import check_source
 from tests.fuzz import crash
+from tests.fuzz.__main__ import main
 from tests.fuzz.programs import Grammar, swapped
 from tests.fuzz.settings import check_configuration, configuration
 
@@ -49,3 +51,11 @@ def test_a_crash_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     found = crash.crash_of(text)
     assert found == "KeyError in test_kept.py:check"
     assert crash.smallest(text, found) == "bad"
+
+
+def test_a_number_of_programs() -> None:
+    """Counted, the same each time, and nothing is written."""
+    before = sorted(Path(__file__).parent.rglob("*.py"))
+    result = CliRunner().invoke(main, ["--count", "3", "--seed", "7"])
+    assert (result.exit_code, result.output) == (0, "3 programs checked, up to seed 7: no crash\n")
+    assert sorted(Path(__file__).parent.rglob("*.py")) == before

@@ -72,4 +72,4 @@ def test_formats_for_people_link_the_code_to_its_page(name: str) -> None:
     linked = written(name, report_of(finding(), paint=Paint(True, links=True)))
     coloured = written(name, report_of(finding(), paint=Paint(True)))
     assert linked.replace(begin, "").replace(end, "") == coloured != linked
-    assert f"{begin}\x1b[1;31mGRD101" in linked
+    assert f"{begin}\x1b[" in linked

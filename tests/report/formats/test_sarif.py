@@ -44,7 +44,7 @@ def test_every_rule_can_be_described() -> None:
     assert [rule["id"] for rule in rules] == [rule.code for rule in all_rules()]
     assert [rules[result["ruleIndex"]]["id"] for result in run["results"]] == [rule["id"] for rule in rules]
     assert all(rule["help"]["text"].startswith(f"# {rule['id']} {rule['name']}\n") for rule in rules)
-    assert all(rule["helpUri"].endswith(f"/rules/{rule['id']}-{rule['name']}/") for rule in rules)
+    assert all(rule["helpUri"].endswith(f"/rules/{rule['id']}-{rule['name']}.md") for rule in rules)
     levels = {result["level"] for result in run["results"]}
     assert levels == {rule["defaultConfiguration"]["level"] for rule in rules} == {"error", "warning", "note"}
 
