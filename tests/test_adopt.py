@@ -21,6 +21,6 @@ def test_a_package_becomes_green_and_stays_watched(tmp_path: Path) -> None:
     assert [line for line in lines if line.startswith("exit code")] == [f"exit code {code}" for code in (1, 0, 0, 1, 1)]
     found = [line.split(":")[1:4] for line in lines if line.startswith("small.py:")]
     assert [(row, rest.split()[0]) for row, _, rest in found] == [("4", "GRD301"), ("11", "GRD101"), ("11", "GRD101")]
-    assert "Wrote 1 to gradlint-baseline.json." in lines
-    assert "1 known from gradlint-baseline.json." in lines
-    assert "1 on lines unchanged since main." in lines
+    assert "Wrote 1 finding to gradlint-baseline.json." in lines
+    assert "1 finding known from gradlint-baseline.json." in lines
+    assert "1 finding on lines unchanged since main." in lines
