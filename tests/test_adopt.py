@@ -25,6 +25,6 @@ def test_a_package_becomes_green_and_stays_watched(tmp_path: Path) -> None:
         ("11", "GRD101"),
         ("11", "GRD101"),
     ]
-    assert "Wrote 1 to gradlint-baseline.json." in lines
-    assert "1 known from gradlint-baseline.json." in lines
-    assert "1 on lines unchanged since main." in lines
+    assert "Wrote 1 finding to gradlint-baseline.json." in lines
+    assert "1 finding known from gradlint-baseline.json." in lines
+    assert "1 finding on lines unchanged since main." in lines

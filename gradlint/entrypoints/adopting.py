@@ -64,11 +64,11 @@ class Adopting(Frozen):
         if self.diff_base is not None:
             found, changes = len(outcome.findings), Changes(self.diff_base, outcome.texts)
             outcome = outcome.keeping(changes.concern)
-            notes.append(f"{found - len(outcome.findings)} on lines unchanged since {self.diff_base}.")
+            notes.append(f"{_findings(found - len(outcome.findings))} on lines unchanged since {self.diff_base}.")
         if not self.add_noqa:
             return outcome, notes, []
         outcome, added, problems = _add_comments(outcome)
-        return outcome, [*notes, f"Silenced {added} by comments."], problems
+        return outcome, [*notes, f"Silenced {_findings(added)} by comments."], problems
 
 
 _EXCLUSIVE = (
@@ -82,8 +82,12 @@ _EXCLUSIVE = (
 
 
 def _on_baseline(path: Path, known: int, stale: int) -> Iterator[str]:
-    more = f"; {stale} stale, `--write-baseline` takes them out" if stale else ""
-    yield f"{known} known from {os.path.relpath(path)}{more}."
+    more = f"; {_findings(stale)} of it no longer found, `--write-baseline` takes them out" if stale else ""
+    yield f"{_findings(known)} known from {os.path.relpath(path)}{more}."
+
+
+def _findings(number: int) -> str:
+    return "1 finding" if number == 1 else f"{number} findings"
 
 
 def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], list[str]]:
@@ -97,7 +101,7 @@ def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], l
     except (OSError, NotWrittenError) as error:
         why = error.strerror or error if isinstance(error, OSError) else error
         return outcome, [], [f"{path}: the baseline cannot be written: {why}"]
-    written = f"Wrote {len(outcome.findings)} to {path}."
+    written = f"Wrote {_findings(len(outcome.findings))} to {path}."
     return outcome.keeping(lambda finding: False), [written], []
 
 

@@ -41,15 +41,22 @@ def test_a_baseline_hides_what_is_known_until_it_changes(run: Run, tree: Tree) -
     """Moved lines stay known; a new finding fails; what was fixed is stale."""
     root = tree({"a.py": TWO, "b.py": TWO})
     written = run("check", "--write-baseline", "base.json")
-    assert (written.code, written.out, written.err[-1]) == (0, [], "Wrote 4 to base.json.")
+    assert (written.code, written.out, written.err[-1]) == (0, [], "Wrote 4 findings to base.json.")
     assert run("check", "--baseline", "base.json").code == 0
     tree({"a.py": "import torch\n\n\n  \nfault_b\nx = fault_a\n"})
     ran = run("check", "--baseline", "base.json")
     assert (ran.code, ran.out) == (1, ["a.py:6:5: error: GRD101 leaf-inplace: torch raises here"])
-    assert ran.err[-1] == "3 known from base.json; 1 stale, `--write-baseline` takes them out."
-    assert run("check", "--baseline", "base.json", "b.py").err[-1] == "2 known from base.json."
+    assert (
+        ran.err[-1]
+        == "3 findings known from base.json; 1 finding of it no longer found, `--write-baseline` takes them out."
+    )
+    assert run("check", "--baseline", "base.json", "b.py").err[-1] == "2 findings known from base.json."
     (root / "a.py").unlink()
-    assert run("check", "--baseline", "base.json", "b.py").err[-1].startswith("2 known from base.json; 2 stale")
+    assert (
+        run("check", "--baseline", "base.json", "b.py")
+        .err[-1]
+        .startswith("2 findings known from base.json; 2 findings of it")
+    )
 
 
 def test_a_baseline_is_sorted_counted_and_set_in_the_configuration(
@@ -144,7 +151,7 @@ def test_only_changed_lines_count(run: Run, tree: Tree, git: Callable[..., None]
     assert [line.rpartition(": GRD")[0].rpartition(" ")[0] for line in ran.out] == [
         *("a.py:6:1:", "a.py:9:1:", "b.py:4:1:", "sub dir/ü.py:2:1:", "sub dir/ü.py:3:1:")
     ]
-    assert (ran.code, ran.err[-1]) == (1, "3 on lines unchanged since main.")
+    assert (ran.code, ran.err[-1]) == (1, "3 findings on lines unchanged since main.")
     assert (root / ".git").is_dir()
 
 
