@@ -12,6 +12,8 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 
+from gradlint.confirm.prepare.altered import on_the_way
+from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.syntax import blocks_of, header_of, is_name, name_of, root_of
@@ -39,30 +41,37 @@ def hidden_effect(tree: ast.Module, row: int, slips: Collection[str] = ()) -> st
     What runs is known by names alone. Other libraries may call what they are given; that they alter what they are given
     themselves is not assumed.
     """
-    program = copy.deepcopy(tree)
-    before = _before(program, row)
-    own = _Own(program, row)
-    lost = _lost(before, program, slips)
-    for statement in before:
+    lost, own = _lost(tree, slips), _Own(tree, row)
+    for statement in _before(tree, row):
         if (node := own.released_by(statement, lost)) is not None:
             return f"line {getattr(node, 'lineno', statement.lineno)} is left out, and it may release a tensor"
     return None
 
 
 def _before(tree: ast.Module, row: int) -> list[ast.stmt]:
-    """Return the statements that may run before a row: all inside of definitions, and at the top those before it."""
+    """Return the statements that may run before a row; of those at the top only what stands before it."""
     top = next((node for node in tree.body if node.lineno <= row <= (node.end_lineno or 0)), None)
     last = sys.maxsize if top is None or isinstance(top, _DEFINITIONS) else top.end_lineno or top.lineno
-    body = [node for node in tree.body if node.lineno <= last]
-    return [node for part in body for node in ast.walk(part) if isinstance(node, ast.stmt)]
+    late = {node for node in tree.body if node.lineno > last}
+    return [node for node in on_the_way(tree, row) if isinstance(node, ast.stmt) and node not in late]
 
 
-def _lost(before: list[ast.stmt], program: ast.Module, slips: Collection[str]) -> frozenset[ast.AST]:
-    """Return the nodes of statements that a sketch of their program, which is changed, does not have."""
-    nodes = {node for statement in before for node in (statement, *header_of(statement))}
-    annotations = _annotations(program)
-    kept = {node for part in sketch(program, slips).body for node in ast.walk(part)}
-    return frozenset(nodes - kept - annotations)
+def _lost(tree: ast.Module, slips: Collection[str]) -> frozenset[ast.AST]:
+    """Return the nodes of a program that its sketch does not have, or in which something made up is asked."""
+    program = copy.deepcopy(tree)
+    pairs = list(zip(ast.walk(tree), ast.walk(program), strict=True))
+    made = sketch(program, slips)
+    kept = {node for part in made.body for node in ast.walk(part)}
+    lost = {node for node, other in pairs if other not in kept} - _annotations(tree)
+    imports = (ast.Import, ast.ImportFrom)
+    known = {name for part in made.body if isinstance(part, imports) for name in bound_by(part)}
+    unknown = {name for node in lost if isinstance(node, imports) for name in bound_by(node)} - known
+    for node in reversed([node for node, _ in pairs]):
+        inner = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
+        chain = isinstance(node, (ast.Call, ast.Attribute, ast.Subscript))
+        if is_name(node, *unknown) or (chain and inner in lost):
+            lost.add(node)
+    return frozenset(lost)
 
 
 def _annotations(program: ast.Module) -> set[ast.AST]:
@@ -111,7 +120,9 @@ class _Own:
         header = [node for node in header_of(statement) if node in lost]
         if not header:
             return None
-        given: list[ast.AST] = [node for node in header if self._leads_on(node)]
+        # What a call that is lost was given is computed all the same, and called by nobody.
+        called = [one for node in header if isinstance(node, ast.Call) for one in (*node.args, *node.keywords)]
+        given: list[ast.AST] = [part for one in (*header, *called) for part in ast.walk(one) if self._leads_on(part)]
         if isinstance(statement, _DEFINITIONS):
             # What decorates it, and what a class is derived from, may call it.
             given.append(statement)
