@@ -21,7 +21,7 @@ from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.ends import may_end
 from gradlint.confirm.prepare.entry import Way, ways_to
-from gradlint.confirm.prepare.hidden import hidden_effect
+from gradlint.confirm.prepare.hidden import hidden_effect, leaves_out_effects
 from gradlint.confirm.prepare.link import Importers, linked, parsed
 from gradlint.confirm.prepare.script import Script, unused_name
 from gradlint.confirm.prepare.sketch import sketch
@@ -148,7 +148,8 @@ class Prover:
                 return _Asked(Confirmation("unconfirmed", said), slow=False)
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
-                pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
+                made = slices(tree, placed.span, local=is_local(placed))
+                pieces = [(placed, piece) for piece in made if not leaves_out_effects(piece.tree, tree, row)]
                 long = length_of(tree) > _HUGE or (length_of(tree) > _LONG and not may_end(tree))
                 if long and (shown := self._try_slices(pieces, whole)) is not None:
                     return shown
@@ -227,7 +228,7 @@ class Prover:
         measure, pattern = measure_of(finding), pattern_of(finding, self._patterns)
         measured: _Asked | None = None
         if measure is not None:
-            silence = Silence(finding, measure, self._sandbox, end, self._shrink, most)
+            silence = Silence(finding, measure, self._sandbox, self._errors, end, self._shrink, most)
             verdict = silence.confirm(made)
             measured = _Asked.of(verdict, silence)._replace(idle=silence.is_idle)
             if verdict.verdict != "unconfirmed" or pattern is None:

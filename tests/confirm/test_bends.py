@@ -58,3 +58,28 @@ def test_what_releases_nothing_does_not_count(quick_prover: Prover, text: str) -
     (finding,) = (one for one in check_source(f"{HEAD}{chr(10) * (row - 3)}{PLACE}", "a.py") if one.code == CODE)
     answer = quick_prover.confirm(finding, whole)
     assert answer.verdict == "confirmed", answer.reason
+
+
+LONG = """\
+import torch
+FILLER
+def release():
+    w.requires_grad_(FLAG)
+w = torch.ones(3, requires_grad=True)
+CALL
+w += 1
+"""
+
+
+@pytest.mark.parametrize("call", ["release()", "for _ in range(1):\n    release()", "torch.set_grad_enabled(FLAG)"])
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_part_of_a_long_program_keeps_what_is_called(quick_prover: Prover, call: str, flag: bool) -> None:
+    """Of a long program parts are run before the whole."""
+    filler = "\n".join(f"x{number} = {number}" for number in range(120))
+    text = LONG.replace("FILLER", filler).replace("CALL", call).replace("FLAG", str(flag))
+    row = text.count("\n")
+    (finding,) = (one for one in check_source(f"{HEAD}{chr(10) * (row - 3)}{PLACE}", "a.py") if one.code == CODE)
+    raised = run_under_torch(text).raised
+    assert (raised is not None) == flag
+    verdict = quick_prover.confirm(finding, text).verdict
+    assert verdict == ("confirmed" if flag else "refuted")

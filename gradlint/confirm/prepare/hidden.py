@@ -23,6 +23,7 @@ _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 _RELEASING = frozenset({"requires_grad_", "detach_", "set_", "set_grad_enabled", "_set_grad_enabled"})
 """Methods and functions after which autograd takes another way."""
+_SWITCHES = frozenset({"set_grad_enabled", "_set_grad_enabled"})
 _FLAGS = frozenset({"requires_grad", "data", "grad", "__class__"})
 """Attributes of tensors that are set to the same end."""
 _NAMESPACES = frozenset({"__globals__", "f_globals", "f_locals", "__code__"})
@@ -46,6 +47,17 @@ def hidden_effect(tree: ast.Module, row: int, slips: Collection[str] = ()) -> st
         if (node := own.released_by(statement, lost)) is not None:
             return f"line {getattr(node, 'lineno', statement.lineno)} is left out, and it may release a tensor"
     return None
+
+
+def leaves_out_effects(part: ast.Module, tree: ast.Module, row: int) -> bool:
+    """Return whether a part of a program lacks a statement before a row that calls what may release a tensor.
+
+    What a statement releases itself is released of the variables that it names, or else switches for all.
+    """
+    kept = {node.lineno for node in ast.walk(part) if isinstance(node, ast.stmt)}
+    own = _Own(tree, row)
+    lacking = (node for node in _before(tree, row) if node.lineno not in kept and not isinstance(node, _DEFINITIONS))
+    return any(own.releases_by_call(node) for node in lacking)
 
 
 def _before(tree: ast.Module, row: int) -> list[ast.stmt]:
@@ -131,6 +143,12 @@ class _Own:
             if self._releases(node) or not (strangers or node in header) and self._changes(node):
                 return node
         return None
+
+    def releases_by_call(self, statement: ast.stmt) -> bool:
+        """Return whether a statement names a definition that may release a tensor, or switches off what records."""
+        header = list(header_of(statement))
+        switches = any(isinstance(node, ast.Attribute) and node.attr in _SWITCHES for node in header)
+        return switches or any(map(self._releases, self._reached(one for node in header for one in self._leads_on(node))))
 
     def _other_arm(self, statement: ast.Try | ast.If, lost: frozenset[ast.AST]) -> ast.AST | None:
         """Return what releases a tensor in a block that may run where a part of what leads there is lost."""
