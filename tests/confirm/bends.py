@@ -998,7 +998,7 @@ exec("w.requires_grad_(FLAG)")
 eval("w.requires_grad_(FLAG)")
 """,
     "a type of a tensor": """\
-torch.Tensor.__dict__["requires_grad_"](w, FLAG) if "requires_grad_" in torch.Tensor.__dict__ else w.requires_grad_(FLAG)
+torch.Tensor.__mro__[1].__dict__["requires_grad_"](w, FLAG)
 """,
     "a match": """\
 match 3:

@@ -114,11 +114,16 @@ class _Own:
                 (self._methods if node in inside else self._named).setdefault(node.name, []).append(node)
             elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute, ast.Lambda)):
                 for target in node.targets:
-                    self._named.setdefault(name_of(target), []).append(node.value)
+                    known = self._named if isinstance(target, ast.Name) else self._methods
+                    known.setdefault(name_of(target), []).append(node.value)
+        relative = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.level)
+        self._relative = {name for node in relative for name in bound_by(node)}
         self._generators = {
             name: [node.value.func.id]
             for node in nodes
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and is_name(node.value.func, *self._named)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Call)
+            and is_name(node.value.func, *self._named)
             for name in map(name_of, node.targets)
             if isinstance(node.value.func, ast.Name)
         }
@@ -129,7 +134,7 @@ class _Own:
             return next(self._acts(statement), None)
         if isinstance(statement, (ast.Try, ast.If)) and (found := self._other_arm(statement, lost)) is not None:
             return found
-        header = [node for node in header_of(statement) if node in lost]
+        header = [node for node in header_of(statement) if node in lost and not isinstance(node, ast.stmt)]
         if not header:
             return None
         # What a call that is lost was given is computed all the same, and called by nobody.
@@ -140,7 +145,7 @@ class _Own:
             given.append(statement)
         strangers = any(self._is_strange(node) for node in header_of(statement))
         for node in (*header, *self._reached(given)):
-            if self._releases(node) or not (strangers or node in header) and self._changes(node):
+            if self._releases(node) or (not (strangers or node in header) and self._changes(node)):
                 return node
         return None
 
@@ -148,12 +153,16 @@ class _Own:
         """Return whether a statement names a definition that may release a tensor, or switches off what records."""
         header = list(header_of(statement))
         switches = any(isinstance(node, ast.Attribute) and node.attr in _SWITCHES for node in header)
-        return switches or any(map(self._releases, self._reached(one for node in header for one in self._leads_on(node))))
+        return switches or any(
+            map(self._releases, self._reached(one for node in header for one in self._leads_on(node)))
+        )
 
     def _other_arm(self, statement: ast.Try | ast.If, lost: frozenset[ast.AST]) -> ast.AST | None:
         """Return what releases a tensor in a block that may run where a part of what leads there is lost."""
         if isinstance(statement, ast.Try):
-            leads = any(node in lost or isinstance(node, (ast.Import, ast.ImportFrom)) for node in _inner(statement.body))
+            leads = any(
+                node in lost or isinstance(node, (ast.Import, ast.ImportFrom)) for node in _inner(statement.body)
+            )
             blocks: list[ast.stmt] = [part for handler in statement.handlers for part in handler.body]
         else:
             leads = any(node in lost and isinstance(node, ast.Call) for node in ast.walk(statement.test))
@@ -165,7 +174,7 @@ class _Own:
     # What a name may lead to.
 
     def _reached(self, starts: Iterable[ast.AST]) -> Iterator[ast.AST]:
-        """Yield the nodes of what is given, and those of the definitions that these name; what is at the row is seen."""
+        """Yield the nodes of what is given, and of definitions that these name, but for those around the row."""
         seen: set[ast.AST] = set()
         waiting = list(starts)
         while waiting:
@@ -198,7 +207,9 @@ class _Own:
         return isinstance(node, _FUNCTIONS) and self._is_around(node)
 
     def _is_strange(self, node: ast.AST) -> bool:
-        """Return whether an expression is of a library that is neither Python's nor torch's hooks."""
+        """Return whether an expression is of a library other than Python's, or of another file."""
+        if root_of(node) in self._relative:
+            return True
         top = self._paths.of(node).partition(".")[0] if isinstance(node, ast.expr) else ""
         return top not in ("", "builtins", *sys.stdlib_module_names)
 
@@ -243,8 +254,11 @@ class _Own:
 
     def _acts(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
         """Yield what is done by a method that Python calls by itself, whatever it is."""
+        given = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
+        own = {name for node in ast.walk(function) for name in bound_by(node)} - given
         for node in self._reached([function]):
-            stores = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+            stored = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+            stores = stored and root_of(node) not in own
             ends = isinstance(node, ast.Raise) and function.name not in _ATTRIBUTE_ERRORS
             if stores or ends or self._releases(node) or self._changes(node):
                 yield node
