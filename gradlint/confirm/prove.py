@@ -21,7 +21,7 @@ from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.candidates import Sketch, statement
 from gradlint.confirm.prepare.ends import may_end
 from gradlint.confirm.prepare.entry import Way, ways_to
-from gradlint.confirm.prepare.hidden import hidden_effect
+from gradlint.confirm.prepare.hidden import hidden_effect, leaves_out_effects
 from gradlint.confirm.prepare.link import Importers, linked, parsed
 from gradlint.confirm.prepare.script import Script, unused_name
 from gradlint.confirm.prepare.sketch import sketch
@@ -126,7 +126,18 @@ class Prover:
         return asked.verdict
 
     def _try(self, finding: Finding, text: str, files: Sequence[str] = (), *, sliced: bool = True) -> _Asked | None:
-        """Return the verdict on a finding in a text: the first that is one; None for what is no Python."""
+        """Return the verdict on a finding in a text; None for what is no Python.
+
+        After a run that was given up by the clock there is none: on another day it might have come to something.
+        """
+        self._sandbox.undecided = None
+        asked = self._first_try(finding, text, files, sliced=sliced)
+        if asked is not None and self._sandbox.undecided is not None:
+            return _Asked(Confirmation("unconfirmed", self._sandbox.undecided), slow=False)
+        return asked
+
+    def _first_try(self, finding: Finding, text: str, files: Sequence[str], *, sliced: bool) -> _Asked | None:
+        """Return the first verdict that is one."""
         begun = self._sandbox.clock()
         whole, end = begun + self._seconds * (_WHOLE if sliced else 1.0), begun + self._seconds
         asked: _Asked | None = None
@@ -137,7 +148,8 @@ class Prover:
                 return _Asked(Confirmation("unconfirmed", said), slow=False)
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
-                pieces = [(placed, piece) for piece in slices(tree, placed.span, local=is_local(placed))]
+                made = slices(tree, placed.span, local=is_local(placed))
+                pieces = [(placed, piece) for piece in made if not leaves_out_effects(piece.tree, tree, row)]
                 long = length_of(tree) > _HUGE or (length_of(tree) > _LONG and not may_end(tree))
                 if long and (shown := self._try_slices(pieces, whole)) is not None:
                     return shown
@@ -178,6 +190,11 @@ class Prover:
         if asked.verdict.verdict == "unconfirmed" and asked.slow and (fewer := limit_iterations(made)) is not None:
             again = self._ask(finding, fewer, end + self._seconds * (1 - _WHOLE) / 2)
             return again._replace(limited=True) if again.verdict.verdict == "confirmed" else asked
+        if asked.verdict.verdict == "unconfirmed" and asked.failed is not None and measure_of(finding) is not None:
+            # The error may be that of another finding, which a second iteration has.
+            once = limit_iterations(made, 1)
+            again = asked if once is None else self._ask(finding, once, end)
+            return again._replace(limited=True) if again.verdict.verdict == "confirmed" else asked
         return asked
 
     def _try_slices(self, pieces: Iterable[tuple[Finding, Slice]], end: float) -> _Asked | None:
@@ -211,7 +228,7 @@ class Prover:
         measure, pattern = measure_of(finding), pattern_of(finding, self._patterns)
         measured: _Asked | None = None
         if measure is not None:
-            silence = Silence(finding, measure, self._sandbox, end, self._shrink, most)
+            silence = Silence(finding, measure, self._sandbox, self._errors, end, self._shrink, most)
             verdict = silence.confirm(made)
             measured = _Asked.of(verdict, silence)._replace(idle=silence.is_idle)
             if verdict.verdict != "unconfirmed" or pattern is None:
@@ -257,14 +274,14 @@ _ITERATIONS = 4
 _TRAINS = frozenset({"backward", "step", "grad"})
 
 
-def limit_iterations(made: Sketch) -> Sketch | None:
+def limit_iterations(made: Sketch, most: int = _ITERATIONS) -> Sketch | None:
     """Return a copy whose training loops, and those around them, end after a few iterations; None if there are none."""
     tree = ast.Module(copy.deepcopy(made.body), [])
     trainers = _trainers(tree)
     loops = [node for node in ast.walk(tree) if isinstance(node, ast.For) and _trains(node, trainers)]
     limit = unused_name("islice", ast.unparse(tree))
     for loop in loops:
-        loop.iter = ast.Call(ast.Name(limit, ast.Load()), [loop.iter, ast.Constant(_ITERATIONS)], [])
+        loop.iter = ast.Call(ast.Name(limit, ast.Load()), [loop.iter, ast.Constant(most)], [])
     if not loops:
         return None
     fewer = Sketch(tree.body, list(made.holes), made.dropped + 1, made.removed)

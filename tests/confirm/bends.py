@@ -157,7 +157,7 @@ value: w.requires_grad_(FLAG)
 """,
     "a step pre hook": """\
 opt = torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1)
-opt.register_step_pre_hook(lambda *given: w.requires_grad_(FLAG) and None)
+opt.register_step_pre_hook(lambda *given: w.requires_grad_(FLAG) is None or None)
 opt.step()
 """,
     "a step post hook": """\
@@ -204,7 +204,7 @@ net(torch.ones(1, 2))
 """,
     "a forward pre hook": """\
 net = torch.nn.Linear(2, 2)
-net.register_forward_pre_hook(lambda *given: w.requires_grad_(FLAG) and None)
+net.register_forward_pre_hook(lambda *given: w.requires_grad_(FLAG) is None or None)
 net(torch.ones(1, 2))
 """,
     "a backward hook": """\
@@ -253,7 +253,7 @@ y.sum().backward()
     "a pre hook of a node": """\
 x = torch.ones(2, requires_grad=True)
 y = x * 2
-y.grad_fn.register_prehook(lambda grads: w.requires_grad_(FLAG) and None)
+y.grad_fn.register_prehook(lambda grads: w.requires_grad_(FLAG) is None or None)
 y.sum().backward()
 """,
     "hooks of saved tensors": """\
@@ -707,17 +707,6 @@ def work():
     pass
 work()
 """,
-    "an unknown decorator": """\
-import decorator
-@decorator.decorator
-def released(function, *given):
-    w.requires_grad_(FLAG)
-    return function(*given)
-@released
-def work():
-    pass
-work()
-""",
     "single dispatch": """\
 import functools
 @functools.singledispatch
@@ -898,6 +887,7 @@ import warnings
 def release(*given, **words):
     w.requires_grad_(FLAG)
 warnings.showwarning = release
+warnings.simplefilter("always")
 warnings.warn("text")
 """,
     "an import hook": """\
@@ -1008,7 +998,7 @@ exec("w.requires_grad_(FLAG)")
 eval("w.requires_grad_(FLAG)")
 """,
     "a type of a tensor": """\
-torch.Tensor.__dict__["requires_grad_"](w, FLAG) if "requires_grad_" in torch.Tensor.__dict__ else w.requires_grad_(FLAG)
+torch.Tensor.__mro__[1].__dict__["requires_grad_"](w, FLAG)
 """,
     "a match": """\
 match 3:
@@ -1156,7 +1146,7 @@ class Mine:
     def __array__(self, dtype=None, copy=None):
         w.requires_grad_(FLAG)
         return numpy.ones(2)
-torch.as_tensor(Mine())
+numpy.asarray(Mine())
 """,
     "a function of numpy": """\
 import numpy

@@ -66,7 +66,7 @@ def test_full_draws_the_source(run: Run, tree: Tree) -> None:
         "5 | w + fault_a",
         "  |     ^^^^^^^",
         " = help: write it under no_grad",
-        " = see: https://github.com/gradlint/gradlint/blob/main/docs/rules/GRD101-leaf-inplace.md (`gradlint rule GRD101`)",
+        f" = see: {page_address('GRD101', 'leaf-inplace')} (`gradlint rule GRD101`)",
         "",
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping
 
 from gradlint.confirm.check.places import GIVEN
@@ -19,6 +20,7 @@ from gradlint.confirm.run.search import (
     GUARDS,
     MOST_RUNS,
     RUN_SECONDS,
+    WALKS,
     Found,
     Inquiry,
     attempts,
@@ -44,11 +46,19 @@ class Silence(Inquiry):
     """One finding of a silent effect, and how it is measured."""
 
     def __init__(
-        self, finding: Finding, measure: Measure, sandbox: Sandbox, end: float, shrink: float, most: int = MOST_RUNS
+        self,
+        finding: Finding,
+        measure: Measure,
+        sandbox: Sandbox,
+        errors: re.Pattern[str],
+        end: float,
+        shrink: float,
+        most: int = MOST_RUNS,
     ) -> None:
-        """`most` is the number of values to try."""
+        """`errors` are all that gradlint finds, of whatever finding; `most` is the number of values to try."""
         super().__init__(sandbox, end, shrink)
         self._most = most
+        self._errors = errors
         self._finding = finding
         self._rows = range(finding.span.start.row, finding.span.end.row + 1)
         self._measure = measure
@@ -94,8 +104,8 @@ class Silence(Inquiry):
     def _try_way(self, way: Way, *, exact: bool) -> Confirmation | None:
         passed = 0
         for tried in attempts(way.script, way.holes, self._run, self._most):
-            script, ran = tried.script, tried.ran
-            shown = self._is_shown(script, ran)
+            script, ran = self._past_others(tried.script, tried.ran)
+            shown, exact = self._is_shown(script, ran), exact and script == tried.script
             if shown and ran.outcome == "raised":
                 script, shown = self._passed(script, ran)
             if shown:
@@ -117,6 +127,16 @@ class Silence(Inquiry):
             if passed >= ENOUGH or self._is_late():
                 break
         return None
+
+    def _past_others(self, script: Script, ran: Ran) -> tuple[Script, Ran]:
+        """Run the program on after errors of other findings, unless a walk has failed: that loses gradients itself."""
+        for _ in range(GUARDS):
+            known = ran.outcome == "raised" and not ran.forced and self._errors.search(ran.message or "") is not None
+            walked = ran.line is None or any(WALKS.search(script.lines[number - 1].text) for number in ran.lines)
+            if not known or walked or self._is_shown(script, ran) or (again := passing(script, ran)) is None:
+                break
+            script, ran = again, self._run(again)
+        return script, ran
 
     def _passed(self, script: Script, ran: Ran) -> tuple[Script, bool]:
         """Run the program on after an error that followed the effect; return also whether it shows the effect."""

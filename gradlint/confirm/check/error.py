@@ -15,6 +15,7 @@ from gradlint.confirm.run.search import (
     ENOUGH,
     GUARDS,
     RUN_SECONDS,
+    WALKS,
     Found,
     Inquiry,
     attempts,
@@ -31,7 +32,6 @@ from gradlint.domain.frozen import Frozen
 RAN_THROUGH = f"{MADE_UP} it ran through"
 _NO_PROOF = "torch raised the error, and no program shows it that can be run by itself"
 _FAILED_WALK = re.compile("only for scalar outputs|Mismatch in shape|modified by an inplace|a second time")
-_WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
 
 
 class Claim(Frozen):
@@ -120,7 +120,7 @@ class Raising(Inquiry):
     def _surfaces(self, script: Script, ran: Ran) -> bool:
         """Return whether an error of what the finding points at comes up where the engine of autograd runs."""
         own = script.numbers_of(self._claim.own)
-        walking = [_WALKS.search(script.lines[number - 1].text) is not None for number in (ran.line or 0, *own)]
+        walking = [WALKS.search(script.lines[number - 1].text) is not None for number in (ran.line or 0, *own)]
         return ran.line is not None and bool(own) and walking[0] and not any(walking[1:])
 
     def _knows(self, ran: Ran) -> bool:

@@ -35,7 +35,7 @@ def alteration(tree: ast.Module, row: int, slips: Collection[str] = ()) -> str |
     the function around the row mention. `slips` are names that nothing has.
     """
     paths, bad = Paths(tree), refused(tree, (), slips)
-    for node in _on_the_way(tree, row):
+    for node in on_the_way(tree, row):
         if (said := _altering(node, paths, bad)) is not None:
             return f"line {getattr(node, 'lineno', 0)} is left out, and {said}"
     return None
@@ -122,7 +122,7 @@ def _gives(node: ast.expr, paths: Paths) -> bool:
     return path in allowed.MODULES or (path != "" and _OBJECT.fullmatch(path) is not None)
 
 
-def _on_the_way(tree: ast.Module, row: int) -> Iterator[ast.AST]:
+def on_the_way(tree: ast.Module, row: int) -> Iterator[ast.AST]:
     """Yield the nodes that may be executed before a row, as far as names tell."""
     functions: dict[str, list[ast.AST]] = {}
     waiting: list[ast.AST] = [tree]

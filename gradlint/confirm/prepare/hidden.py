@@ -12,6 +12,8 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 
+from gradlint.confirm.prepare.altered import on_the_way
+from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.syntax import blocks_of, header_of, is_name, name_of, root_of
@@ -21,6 +23,7 @@ _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
 _RELEASING = frozenset({"requires_grad_", "detach_", "set_", "set_grad_enabled", "_set_grad_enabled"})
 """Methods and functions after which autograd takes another way."""
+_SWITCHES = frozenset({"set_grad_enabled", "_set_grad_enabled"})
 _FLAGS = frozenset({"requires_grad", "data", "grad", "__class__"})
 """Attributes of tensors that are set to the same end."""
 _NAMESPACES = frozenset({"__globals__", "f_globals", "f_locals", "__code__"})
@@ -39,30 +42,48 @@ def hidden_effect(tree: ast.Module, row: int, slips: Collection[str] = ()) -> st
     What runs is known by names alone. Other libraries may call what they are given; that they alter what they are given
     themselves is not assumed.
     """
-    program = copy.deepcopy(tree)
-    before = _before(program, row)
-    own = _Own(program, row)
-    lost = _lost(before, program, slips)
-    for statement in before:
+    lost, own = _lost(tree, slips), _Own(tree, row)
+    for statement in _before(tree, row):
         if (node := own.released_by(statement, lost)) is not None:
             return f"line {getattr(node, 'lineno', statement.lineno)} is left out, and it may release a tensor"
     return None
 
 
+def leaves_out_effects(part: ast.Module, tree: ast.Module, row: int) -> bool:
+    """Return whether a part of a program lacks a statement before a row that calls what may release a tensor.
+
+    What a statement releases itself is released of the variables that it names, or else switches for all.
+    """
+    kept = {node.lineno for node in ast.walk(part) if isinstance(node, ast.stmt)}
+    own = _Own(tree, row)
+    lacking = (node for node in _before(tree, row) if node.lineno not in kept and not isinstance(node, _DEFINITIONS))
+    return any(own.releases_by_call(node) for node in lacking)
+
+
 def _before(tree: ast.Module, row: int) -> list[ast.stmt]:
-    """Return the statements that may run before a row: all inside of definitions, and at the top those before it."""
+    """Return the statements that may run before a row; of those at the top only what stands before it."""
     top = next((node for node in tree.body if node.lineno <= row <= (node.end_lineno or 0)), None)
     last = sys.maxsize if top is None or isinstance(top, _DEFINITIONS) else top.end_lineno or top.lineno
-    body = [node for node in tree.body if node.lineno <= last]
-    return [node for part in body for node in ast.walk(part) if isinstance(node, ast.stmt)]
+    late = {node for node in tree.body if node.lineno > last}
+    return [node for node in on_the_way(tree, row) if isinstance(node, ast.stmt) and node not in late]
 
 
-def _lost(before: list[ast.stmt], program: ast.Module, slips: Collection[str]) -> frozenset[ast.AST]:
-    """Return the nodes of statements that a sketch of their program, which is changed, does not have."""
-    nodes = {node for statement in before for node in (statement, *header_of(statement))}
-    annotations = _annotations(program)
-    kept = {node for part in sketch(program, slips).body for node in ast.walk(part)}
-    return frozenset(nodes - kept - annotations)
+def _lost(tree: ast.Module, slips: Collection[str]) -> frozenset[ast.AST]:
+    """Return the nodes of a program that its sketch does not have, or in which something made up is asked."""
+    program = copy.deepcopy(tree)
+    pairs = list(zip(ast.walk(tree), ast.walk(program), strict=True))
+    made = sketch(program, slips)
+    kept = {node for part in made.body for node in ast.walk(part)}
+    lost = {node for node, other in pairs if other not in kept} - _annotations(tree)
+    imports = (ast.Import, ast.ImportFrom)
+    known = {name for part in made.body if isinstance(part, imports) for name in bound_by(part)}
+    unknown = {name for node in lost if isinstance(node, imports) for name in bound_by(node)} - known
+    for node in reversed([node for node, _ in pairs]):
+        inner = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
+        chain = isinstance(node, (ast.Call, ast.Attribute, ast.Subscript))
+        if is_name(node, *unknown) or (chain and inner in lost):
+            lost.add(node)
+    return frozenset(lost)
 
 
 def _annotations(program: ast.Module) -> set[ast.AST]:
@@ -93,7 +114,10 @@ class _Own:
                 (self._methods if node in inside else self._named).setdefault(node.name, []).append(node)
             elif isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute, ast.Lambda)):
                 for target in node.targets:
-                    self._named.setdefault(name_of(target), []).append(node.value)
+                    known = self._named if isinstance(target, ast.Name) else self._methods
+                    known.setdefault(name_of(target), []).append(node.value)
+        relative = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.level)
+        self._relative = {name for node in relative for name in bound_by(node)}
         self._generators = {
             name: [node.value.func.id]
             for node in nodes
@@ -110,10 +134,12 @@ class _Own:
             return next(self._acts(statement), None)
         if isinstance(statement, (ast.Try, ast.If)) and (found := self._other_arm(statement, lost)) is not None:
             return found
-        header = [node for node in header_of(statement) if node in lost]
+        header = [node for node in header_of(statement) if node in lost and not isinstance(node, ast.stmt)]
         if not header:
             return None
-        given: list[ast.AST] = [node for node in header if self._leads_on(node)]
+        # What a call that is lost was given is computed all the same, and called by nobody.
+        called = [one for node in header if isinstance(node, ast.Call) for one in (*node.args, *node.keywords)]
+        given: list[ast.AST] = [part for one in (*header, *called) for part in ast.walk(one) if self._leads_on(part)]
         if isinstance(statement, _DEFINITIONS):
             # What decorates it, and what a class is derived from, may call it.
             given.append(statement)
@@ -122,6 +148,14 @@ class _Own:
             if self._releases(node) or (not (strangers or node in header) and self._changes(node)):
                 return node
         return None
+
+    def releases_by_call(self, statement: ast.stmt) -> bool:
+        """Return whether a statement names a definition that may release a tensor, or switches off what records."""
+        header = list(header_of(statement))
+        switches = any(isinstance(node, ast.Attribute) and node.attr in _SWITCHES for node in header)
+        return switches or any(
+            map(self._releases, self._reached(one for node in header for one in self._leads_on(node)))
+        )
 
     def _other_arm(self, statement: ast.Try | ast.If, lost: frozenset[ast.AST]) -> ast.AST | None:
         """Return what releases a tensor in a block that may run where a part of what leads there is lost."""
@@ -140,7 +174,7 @@ class _Own:
     # What a name may lead to.
 
     def _reached(self, starts: Iterable[ast.AST]) -> Iterator[ast.AST]:
-        """Yield the nodes of what is given, and those of the definitions that these name; what is at the row is seen."""
+        """Yield the nodes of what is given, and of definitions that these name, but for those around the row."""
         seen: set[ast.AST] = set()
         waiting = list(starts)
         while waiting:
@@ -173,7 +207,9 @@ class _Own:
         return isinstance(node, _FUNCTIONS) and self._is_around(node)
 
     def _is_strange(self, node: ast.AST) -> bool:
-        """Return whether an expression is of a library that is neither Python's nor torch's hooks."""
+        """Return whether an expression is of a library other than Python's, or of another file."""
+        if root_of(node) in self._relative:
+            return True
         top = self._paths.of(node).partition(".")[0] if isinstance(node, ast.expr) else ""
         return top not in ("", "builtins", *sys.stdlib_module_names)
 
@@ -218,8 +254,11 @@ class _Own:
 
     def _acts(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
         """Yield what is done by a method that Python calls by itself, whatever it is."""
+        given = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
+        own = {name for node in ast.walk(function) for name in bound_by(node)} - given
         for node in self._reached([function]):
-            stores = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+            stored = isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load)
+            stores = stored and root_of(node) not in own
             ends = isinstance(node, ast.Raise) and function.name not in _ATTRIBUTE_ERRORS
             if stores or ends or self._releases(node) or self._changes(node):
                 yield node

@@ -104,7 +104,7 @@ def decode(text: str, token: str) -> Ran | None:
 NOT_DECIDED = "not decided:"
 """How the message begins of a run that was given up by the clock: on another day it might have come to something."""
 
-_PATIENCE = 10.0
+_PATIENCE = 30.0
 """How often its processor time a repro may take by the clock: on a busy machine it waits for its turn."""
 
 

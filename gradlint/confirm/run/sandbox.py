@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
 import secrets
@@ -19,7 +20,7 @@ from typing import IO, Any
 from gradlint.confirm.gate.admit import admit
 from gradlint.confirm.run.bubblewrap import Choice, command
 from gradlint.confirm.run.home import Home
-from gradlint.confirm.run.protocol import SEEDS, Ran, Request, decode, patience
+from gradlint.confirm.run.protocol import NOT_DECIDED, SEEDS, Ran, Request, decode, patience
 
 _ROOT = Path(__file__).resolve().parents[3]
 _START_SECONDS = 120.0
@@ -73,6 +74,8 @@ class Sandbox:
         self._home: Home | None = None
         self._lines: queue.SimpleQueue[bytes] | None = None
         self._steps = 0
+        self.undecided: str | None = None
+        """What is said of a run that was given up by the clock, if there was one since this was set to None."""
         self.walls: tuple[str, ...] = ()
         self.torch: str = ""
 
@@ -91,9 +94,10 @@ class Sandbox:
     def clock(self) -> float:
         """Return what all runs have cost, in seconds of a usual machine: each the same, unless it computes long.
 
-        On a busy machine the same work takes more time, and ends at the same deadline all the same.
+        On a busy machine the same work takes more time, and ends at the same deadline all the same. After a run that
+        was given up by the clock no time is left.
         """
-        return self._steps * _STEP_COSTS
+        return math.inf if self.undecided is not None else self._steps * _STEP_COSTS
 
     def start(self) -> None:
         """Start the worker and wait until it has torch.
@@ -177,7 +181,9 @@ class Sandbox:
         # Without fork the process of the worker was that of the repro, and has seen enough.
         if ran is None or not self._fork:
             self._kill()
-            ran = (ran or _no_answer(taken, seconds))._replace(seconds=taken)
+            ran = (ran or _no_answer(taken, seconds, by_clock=self._fork))._replace(seconds=taken)
+        if (ran.message or "").startswith(NOT_DECIDED):
+            self.undecided = ran.message
         self._steps += 1 + int(ran.seconds / _STEP_SECONDS)
         return ran
 
@@ -217,7 +223,9 @@ class Sandbox:
             return ""
 
 
-def _no_answer(taken: float, seconds: float) -> Ran:
+def _no_answer(taken: float, seconds: float, *, by_clock: bool) -> Ran:
+    if taken >= patience(seconds) and by_clock:
+        return Ran("timeout", message=f"{NOT_DECIDED} no answer within {patience(seconds):g} s by the clock")
     if taken >= seconds:
         return Ran("timeout", message=f"no end within {seconds:g} s")
     return Ran("crashed", message="the process of the repro died")

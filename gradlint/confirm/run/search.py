@@ -24,6 +24,9 @@ RUN_SECONDS = 2.0
 GUARDS = 5
 """After so many errors a program goes on."""
 
+WALKS = re.compile(r"\.backward\(|\bgrad\(|\.apply\(")
+"""Where the engine of autograd runs, or what has been recorded by a function of the program's own."""
+
 ENOUGH = 4
 """After so many runs that came by the place and showed nothing, no other values are made up."""
 _NO_MEMORY = re.compile(r"can't allocate memory|bad_alloc")

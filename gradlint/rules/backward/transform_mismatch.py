@@ -43,6 +43,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "argnum",
         "floating point",
         "size",
+        "no level exists",
         "structure",
         "strict",
         "only",

@@ -37,6 +37,7 @@ class LeafInplace(EventRule[refusal.LeafWrite]):
     name = "leaf-inplace"
     effect = "raises"
     raises = "a leaf Variable that requires grad is being used in an in-place operation"
+    torch_says = (raises, "a leaf Variable that requires grad has been used in an in-place operation")
     fix = "safe or unsafe"
     bad = """\
 import torch

@@ -45,6 +45,8 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
         "Found dtype Long but expected Float",
         "expected target dtype to be Long or Byte, but got Float",
         "mat1 and mat2 must have the same dtype, but got Double and Float",
+        "expected m1 and m2 to have the same dtype",
+        "Expected dtype int32/int64 for index",
         "result type Float can't be cast to the desired output type Long",
     )
     bad = """\

@@ -34,7 +34,7 @@ class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
     effect = "raises"
     raises = "Legacy autograd function with non-static forward method"
     fix = "safe"
-    torch_says = ("'Square' object has no attribute 'sum'", "Legacy autograd function with non-static forward method")
+    torch_says = ("'.*' object has no attribute '.*'", "Legacy autograd function with non-static forward method")
     bad = """\
 import torch
 
