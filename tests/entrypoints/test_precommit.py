@@ -64,8 +64,8 @@ def test_the_hook_finds_what_the_command_finds(tmp_path: Path) -> None:
     repository(user)
     single, whole = pre_commit(user, tmp_path, "gradlint"), pre_commit(user, tmp_path, "gradlint-all")
     for said in (single, whole):
-        assert "a.py:3:1: GRD101 `+=` writes in place to the leaf `w`" in said
-        assert "helper.py:5:5: GRD101" in said
+        assert "a.py:3:1: error: GRD101 leaf-inplace: `+=` writes in place to the leaf `w`" in said
+        assert "helper.py:5:5: error: GRD101" in said
         assert "b.py" not in said
 
 
