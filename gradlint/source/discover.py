@@ -93,6 +93,10 @@ class Found(Frozen):
     problem: Unusable | None = None
 
 
+class _TooWideError(Exception):
+    """There are more directories than somebody would wait for who did not ask for them."""
+
+
 class _Folder(NamedTuple):
     """A directory to look into, under the name by which the user knows it."""
 
@@ -125,16 +129,24 @@ class Discovery:
         return list(found.values())
 
     def around(self, folders: Iterable[str], most: int) -> list[Found]:
-        """Return the files below some folders; none where there are more than `most`."""
-        files = (file for folder in folders for file in self._below(folder, asked=False) if file.problem is None)
-        found = {file.path: file for file in islice(files, most + 1)}
+        """Return the files below some folders; none where there are more than `most` files, or more directories."""
+        files = (file for folder in folders for file in self._below(folder, most=most) if file.problem is None)
+        try:
+            found = {file.path: file for file in islice(files, most + 1)}
+        except _TooWideError:
+            return []
         return list(found.values()) if len(found) <= most else []
 
-    def _below(self, name: str, *, asked: bool = True) -> Iterator[Found]:
+    def _below(self, name: str, *, most: int | None = None) -> Iterator[Found]:
+        """Yield the files below a path; nobody asked for them where there is a limit of the directories.
+
+        Raises:
+            _TooWideError: there are more directories than `most`.
+        """
         path = Path(os.path.abspath(name))
         if os.path.isdir(path):
             if not (self.force_exclude and self._kept_out(path, is_directory=True)):
-                yield from self._walk(path, name, path, asked)
+                yield from self._walk(path, name, path, most)
         elif not (self.force_exclude and self._kept_out(path, is_directory=False)):
             config = self.configs.of(path.parent)
             problem = None
@@ -143,8 +155,9 @@ class Discovery:
                 problem = unreadable(OUTSIDE)
             yield Found(name, path, config, explicit=True, problem=problem)
 
-    def _walk(self, directory: Path, name: str, root: Path, asked: bool) -> Iterator[Found]:
+    def _walk(self, directory: Path, name: str, root: Path, most: int | None) -> Iterator[Found]:
         """Yield the Python files in and below one directory, however deep."""
+        asked, folders = most is None, 1
         waiting = [self._listed(directory, name, root, asked)]
         while waiting:
             found = next(waiting[-1], None)
@@ -153,6 +166,9 @@ class Discovery:
             elif isinstance(found, Found):
                 yield found
             else:
+                folders += 1
+                if most is not None and folders > most:
+                    raise _TooWideError
                 waiting.append(self._listed(found.path, found.name, root, asked))
 
     def _listed(self, directory: Path, name: str, root: Path, asked: bool) -> Iterator[Found | _Folder]:

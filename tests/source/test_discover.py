@@ -108,3 +108,13 @@ def test_outside_of_a_repository(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("b.py\n")
     assert found(str(tmp_path / "in")) == [f"{tmp_path}/in/b.py", f"{tmp_path}/in/c.py"]
     assert found(str(tmp_path)) == [f"{tmp_path}/a.py", f"{tmp_path}/in/c.py"]
+
+
+def test_files_around_are_not_sought_in_too_many_directories(tmp_path: Path) -> None:
+    """A file in a home directory is not worth a walk through all of it."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a.py").write_text("")
+    discovery = Discovery(Configs(Config(root=tmp_path)))
+    assert [found.path.name for found in discovery.around([str(tmp_path)], 4)] == ["a.py"]
+    assert discovery.around([str(tmp_path)], 3) == []
