@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -134,7 +135,9 @@ def test_only_the_time_counts_in_which_a_repro_computes(sandbox: Sandbox) -> Non
     assert sandbox.run_past_the_gate(wait.format(0.6), (), 0.2).outcome == "finished"
     before = sandbox.clock()
     ran = sandbox.run_past_the_gate(wait.format(60), (), 0.1)
-    assert (ran.outcome, ran.message) == ("timeout", "not decided: no end within 1 s by the clock")
+    assert (ran.outcome, ran.message) == ("timeout", "not decided: no end within 3 s by the clock")
+    assert (sandbox.undecided, sandbox.clock()) == (ran.message, math.inf)
+    sandbox.undecided = None
     waited = sandbox.clock() - before
     sandbox.run_past_the_gate("pass\n", (), 0.1)
     assert waited > sandbox.clock() - before - waited
