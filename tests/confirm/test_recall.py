@@ -1,4 +1,4 @@
-"""The programs after torch's own tests do what their marks say; `python -m tests.confirm.recall torch` confirms them."""
+"""The programs after torch's own tests raise as marked; `python -m tests.confirm.recall torch` confirms them."""
 
 from __future__ import annotations
 
