@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import gradlint.check
+import gradlint.entrypoints.adopting
 import gradlint.entrypoints.check
 import gradlint.entrypoints.rule
+import gradlint.entrypoints.rules
 import gradlint.rules.registry
 import gradlint.settings.words
 from gradlint.entrypoints.cli import cli
@@ -40,8 +42,14 @@ def no_colour_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""
-    commands = gradlint.entrypoints.check, gradlint.entrypoints.rule
-    for module in (gradlint.check, gradlint.settings.words, gradlint.rules.registry, *commands):
+    commands = gradlint.entrypoints.check, gradlint.entrypoints.rule, gradlint.entrypoints.rules
+    for module in (
+        gradlint.check,
+        gradlint.settings.words,
+        gradlint.rules.registry,
+        gradlint.entrypoints.adopting,
+        *commands,
+    ):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
     monkeypatch.setattr(gradlint.check, "INTERPRET", fake_interpret)
 

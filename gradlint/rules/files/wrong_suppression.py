@@ -33,7 +33,7 @@ class WrongSuppression(Rule):
 import torch
 
 w = torch.ones(2, requires_grad=True)
-v = w * 2  # gradlint: ingore[GRD101]  # GRD005
+v = w * 2  # gradlint: enable[GRD301]  # GRD005
 """
     good = """\
 import torch
