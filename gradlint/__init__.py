@@ -5,6 +5,7 @@
     findings = gradlint.check_source(text, "train.py")   # a tuple of Finding
     outcome = gradlint.check_paths(["src"])              # an Outcome: findings, and what could not be checked
     config = gradlint.make_config(select=["GRD1"])       # a Config, by the keys of the configuration file
+    for outcome in gradlint.watch(["src"]): ...          # now, and after each change
 
 A `Finding` has a `code`, a `name`, a `message`, a `severity`, a `filename`, a `span` of rows and columns that count
 from 1, and perhaps a `hint` and a `fix`. `ConfigError` says what is wrong with a configuration, and `PluginError` what
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gradlint.plugins.installed import PluginError
     from gradlint.settings.config import Config, ConfigError
     from gradlint.settings.file import make_config
+    from gradlint.watch import watch
 
     __version__: str
 
@@ -42,6 +44,7 @@ __all__ = [
     "check_source",
     "make_config",
     "reveal",
+    "watch",
 ]
 
 _HOMES = {
@@ -53,6 +56,7 @@ _HOMES = {
     "check_paths": "gradlint.check",
     "check_source": "gradlint.check",
     "make_config": "gradlint.settings.file",
+    "watch": "gradlint.watch",
 }
 
 _T = TypeVar("_T")

@@ -41,6 +41,19 @@ def test_check_paths_by_a_configuration(tmp_path: Path) -> None:
     assert gradlint.check_paths([str(tmp_path)], config).files == ()
 
 
+def test_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An outcome at first, and one for each change, of a file or of a configuration."""
+    changes = [("a.py", BROKEN), ("b.py", BROKEN), ("gradlint.toml", 'ignore = ["GRD001"]\n')]
+
+    def change(_: float) -> None:
+        name, text = changes.pop(0)
+        (tmp_path / name).write_text(text)
+
+    monkeypatch.setattr("time.sleep", change)
+    outcomes = gradlint.watch([tmp_path])
+    assert [len(next(outcomes).findings) for _ in range(4)] == [0, 1, 2, 0]
+
+
 def test_there_is_nothing_else() -> None:
     """A name that does not exist fails as in any module."""
     with pytest.raises(AttributeError, match="module `gradlint` has no attribute `chekc`"):

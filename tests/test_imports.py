@@ -55,7 +55,8 @@ MAY_IMPORT = {
     },
     "version": set(),
     "__main__": {"entrypoints"},
-    "": {"check", "settings", "domain", "outcome", "plugins"},
+    "watch": {"check", "outcome", "settings", "source"},
+    "": {"check", "settings", "domain", "outcome", "plugins", "watch"},
 }
 
 
