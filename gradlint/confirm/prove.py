@@ -142,9 +142,9 @@ class Prover:
         whole, end = begun + self._seconds * (_WHOLE if sliced else 1.0), begun + self._seconds
         asked: _Asked | None = None
         pieces: list[tuple[Finding, Slice]] = []
-        for number, (tree, placed) in enumerate(self._programs(finding, text, files)):
+        for number, (tree, placed, effect) in enumerate(self._programs(finding, text, files)):
             row, slips = placed.span.start.row, slips_of(finding)
-            if (said := alteration(tree, row, slips) or hidden_effect(tree, row, slips)) is not None:
+            if (said := effect or alteration(tree, row, slips) or hidden_effect(tree, row, slips)) is not None:
                 return _Asked(Confirmation("unconfirmed", said), slow=False)
             if number == 0 and sliced:
                 # A program is changed by what is made of it, so slices are made before.
@@ -165,7 +165,7 @@ class Prover:
             return asked
         return self._try_slices(pieces, end) or asked
 
-    def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[tuple[ast.Module, Finding]]:
+    def _programs(self, finding: Finding, text: str, files: Sequence[str]) -> Iterator[_Program]:
         """Yield the programs that the place of a finding may be run in.
 
         These are its file with what it imports, files that import it, and its file alone, in which all imports are made
@@ -180,8 +180,8 @@ class Prover:
             for one, own in ((path, text), *((runner, None) for runner in runners)):
                 program = linked(one, own, self._layout)
                 if program is not None and path in program.rows:
-                    yield program.tree, program.place(finding)
-        yield tree, finding
+                    yield _Program(program.tree, program.place(finding), program.effect)
+        yield _Program(tree, finding)
 
     def _try_program(self, finding: Finding, tree: ast.Module, end: float) -> _Asked:
         """Return the verdict in one program, at first with all iterations of its loops."""
@@ -215,13 +215,13 @@ class Prover:
     def _way(self, text: str, finding: Finding, shown: _Asked) -> Way | None:
         """Return the program that leads to the place of a finding as the one does in which the fault was shown."""
         programs = self._programs(finding, text, ())
-        tree, placed = next(islice(programs, shown.program, None), (None, finding))
-        made = None if tree is None else sketch(tree, slips_of(finding))
+        program = next(islice(programs, shown.program, None), None)
+        made = None if program is None else sketch(program.tree, slips_of(finding))
         if made is not None and shown.limited:
             made = limit_iterations(made)
-        if made is None or shown.found is None:
+        if program is None or made is None or shown.found is None:
             return None
-        return next(islice(ways_to(made, placed.span.start.row), shown.found.way, None), None)
+        return next(islice(ways_to(made, program.finding.span.start.row), shown.found.way, None), None)
 
     def _ask(self, finding: Finding, made: Sketch, end: float, most: int = MOST_RUNS) -> _Asked:
         """Return the verdict on one program."""
@@ -244,6 +244,14 @@ class Prover:
         if measured is not None:
             return measured._replace(slow=measured.slow or case.is_slow, ended=measured.ended or case.is_cut_off)
         return _Asked.of(case.defeat(made.dropped), case)
+
+
+class _Program(NamedTuple):
+    """A program, a finding at its place in it, and what an import in it may change, if anything."""
+
+    tree: ast.Module
+    finding: Finding
+    effect: str | None = None
 
 
 class _Asked(NamedTuple):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from gradlint.check import check_source
@@ -83,3 +87,35 @@ def test_a_part_of_a_long_program_keeps_what_is_called(quick_prover: Prover, cal
     assert (raised is not None) == flag
     verdict = quick_prover.confirm(finding, text).verdict
     assert verdict == ("confirmed" if flag else "refuted")
+
+
+SWITCH = "import torch\ntorch.set_grad_enabled(FLAG)\n"
+FILES = {
+    "an import of all names": ("from helper import *\n", "import torch\nw = torch.ones(3, requires_grad=FLAG)\n"),
+    "a switch": ("import helper\n", SWITCH),
+    "a switch below a condition": ("try:\n    import helper\nexcept ImportError:\n    pass\n", SWITCH),
+    "a function": ("from helper import off\noff(w)\n", "def off(t):\n    t.requires_grad_(FLAG)\n"),
+    "a loaded module": ("import importlib\nimportlib.import_module('helper')\n", SWITCH),
+    "a file that is run": ("import runpy\nrunpy.run_path('helper.py')\n", SWITCH),
+    "a finalizer": (
+        "from helper import Guard\nGuard(w)\n",
+        "class Guard:\n    def __init__(self, t):\n        self.t = t\n"
+        "    def __del__(self):\n        self.t.requires_grad_(FLAG)\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("flag", [True, False])
+@pytest.mark.parametrize(("imports", "helper"), FILES.values(), ids=FILES)
+def test_no_verdict_is_bent_by_another_file(
+    quick_prover: Prover, tmp_path: Path, imports: str, helper: str, flag: bool
+) -> None:
+    """What it does when it is imported, and what of it is called."""
+    text, file = HEAD + imports + PLACE, tmp_path / "program.py"
+    file.write_text(text, encoding="utf-8")
+    (tmp_path / "helper.py").write_text(helper.replace("FLAG", str(flag)), encoding="utf-8")
+    ran = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ("a leaf Variable" in ran.stderr) == flag
+    blank = chr(10) * (text.count("\n") - 3)
+    (finding,) = (one for one in check_source(f"{HEAD}{blank}{PLACE}", str(file)) if one.code == CODE)
+    assert quick_prover.confirm(finding, text).verdict != ("refuted" if flag else "confirmed")

@@ -16,18 +16,19 @@ from gradlint.confirm.prepare.altered import on_the_way
 from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.sketch import sketch
-from gradlint.confirm.prepare.syntax import blocks_of, header_of, is_name, name_of, root_of
+from gradlint.confirm.prepare.syntax import SWITCHES, blocks_of, header_of, is_name, name_of, root_of
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
-_RELEASING = frozenset({"requires_grad_", "detach_", "set_", "set_grad_enabled", "_set_grad_enabled"})
+_RELEASING = frozenset({"requires_grad_", "detach_", "set_", *SWITCHES})
 """Methods and functions after which autograd takes another way."""
-_SWITCHES = frozenset({"set_grad_enabled", "_set_grad_enabled"})
 _FLAGS = frozenset({"requires_grad", "data", "grad", "__class__"})
 """Attributes of tensors that are set to the same end."""
 _NAMESPACES = frozenset({"__globals__", "f_globals", "f_locals", "__code__"})
 _ANYTHING = frozenset({"exec", "eval", "globals", "compile", "__import__"})
+_LOADING = frozenset({"importlib.import_module", "importlib.reload", "runpy.run_path", "runpy.run_module"})
+"""What executes another file."""
 _BY_TEXT = frozenset({"getattr", "setattr", "delattr", "methodcaller", "attrgetter"})
 _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "apply", "retain_grad"})
 _FILLING = frozenset({"append", "add", "update", "extend", "insert", "setdefault", "pop", "clear", "remove"})
@@ -134,6 +135,8 @@ class _Own:
             return next(self._acts(statement), None)
         if isinstance(statement, (ast.Try, ast.If)) and (found := self._other_arm(statement, lost)) is not None:
             return found
+        if isinstance(statement, ast.Expr) and self._paths.of(getattr(statement.value, "func", statement)) in _LOADING:
+            return statement
         header = [node for node in header_of(statement) if node in lost and not isinstance(node, ast.stmt)]
         if not header:
             return None
@@ -152,7 +155,7 @@ class _Own:
     def releases_by_call(self, statement: ast.stmt) -> bool:
         """Return whether a statement names a definition that may release a tensor, or switches off what records."""
         header = list(header_of(statement))
-        switches = any(isinstance(node, ast.Attribute) and node.attr in _SWITCHES for node in header)
+        switches = any(isinstance(node, ast.Attribute) and node.attr in SWITCHES for node in header)
         return switches or any(
             map(self._releases, self._reached(one for node in header for one in self._leads_on(node)))
         )

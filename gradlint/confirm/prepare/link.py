@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from gradlint.confirm.prepare.bindings import Names, bound_by, bound_name
-from gradlint.confirm.prepare.syntax import dotted, is_main_guard, length_of
+from gradlint.confirm.prepare.syntax import SWITCHES, dotted, is_main_guard, length_of, name_of
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.source.layout import Layout
 from gradlint.source.read import decode, read_bytes
@@ -30,6 +30,8 @@ class Linked(NamedTuple):
 
     tree: ast.Module
     rows: dict[str, int]
+    effect: str | None = None
+    """What an import does, beside defining names, that may change what torch records."""
 
     def place(self, finding: Finding) -> Finding:
         """Return the finding at its place in the program, without related places in files that are left out."""
@@ -101,7 +103,8 @@ class _File:
     length: int
     leads: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     """By the name in this file: the other file, and the name there; None for the file itself."""
-    stars: list[str] = field(default_factory=list)
+    stars: list[tuple[int, str]] = field(default_factory=list)
+    """The rows of imports of all names, and the files that they lead to."""
 
 
 class _Linker:
@@ -127,7 +130,7 @@ class _Linker:
     def _lead(self, file: _File, node: ast.Import | ast.ImportFrom, alias: ast.alias, target: str) -> None:
         name = alias.asname or alias.name
         if alias.name == "*":
-            file.stars.append(target)
+            file.stars.append((node.lineno, target))
         elif isinstance(node, ast.Import):
             file.leads[name] = target, None
         else:
@@ -139,9 +142,10 @@ class _Linker:
         order = list(self.files.values())
         assert order[-1] is main, "the importer comes after what it imports"
         for file in order:
-            for star in file.stars:
+            for _, star in file.stars:
                 names = Names(self.files[star].tree).names_of(self.files[star].tree)
                 file.leads.update({name: (star, name) for name in names if not name.startswith("_")})
+        effect = next(filter(None, map(self._effect, order)), None)
         self._name_all(order)
         rows: dict[str, int] = {}
         body: list[ast.stmt] = []
@@ -153,7 +157,18 @@ class _Linker:
             lower += file.length
             body += [one for one in file.tree.body if file is main or not is_main_guard(one)]
         tree = ast.Module(_used(body, rows[main.path]), [])
-        return Linked(tree, rows) if length_of(tree) <= _MOST_ROWS else None
+        return Linked(tree, rows, effect) if length_of(tree) <= _MOST_ROWS else None
+
+    def _effect(self, file: _File) -> str | None:
+        """Return what the import of a file, or one in it, may change; none for what only defines."""
+        name, body = os.path.basename(file.path), file.tree.body
+        if file is not list(self.files.values())[-1] and any(map(_switches, body)):
+            return f"{name} switches what torch records when it is imported"
+        for row, star in file.stars:
+            before = {one for node in body if node.lineno < row and _computes(node) for one in _bound_in(node)}
+            if not before.isdisjoint(one for node in self.files[star].tree.body for one in _bound_in(node)):
+                return f"the import in line {row} of {name} gives variables other values"
+        return None
 
     def _name_all(self, order: list[_File]) -> None:
         """Keep the names of the last file; a name of another that means something else gets the file's as a prefix."""
@@ -275,6 +290,22 @@ def _used(body: list[ast.stmt], above: int) -> list[ast.stmt]:
         fresh = [node for node in body if node not in chosen and _is_wanted(node, wanted)]
         chosen = [*chosen, *fresh]
     return [node for node in body if node in chosen]
+
+
+def _switches(node: ast.stmt) -> bool:
+    """Return whether a statement of a module switches for all what is recorded."""
+    parts = [] if isinstance(node, _DEFINITIONS) or is_main_guard(node) else ast.walk(node)
+    return any(isinstance(part, ast.expr) and name_of(part) in SWITCHES for part in parts)
+
+
+def _computes(node: ast.stmt) -> bool:
+    return not isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom))
+
+
+def _bound_in(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module binds there."""
+    for part in [node] if isinstance(node, _DEFINITIONS) else ast.walk(node):
+        yield from bound_by(part)
 
 
 def _is_wanted(node: ast.stmt, wanted: set[str]) -> bool:

@@ -10,6 +10,9 @@ from gradlint.domain.finding import Span
 
 BLOCKS = ("body", "orelse", "finalbody")
 
+SWITCHES = frozenset({"set_grad_enabled", "_set_grad_enabled"})
+"""Functions that switch for all, from then on, what torch records."""
+
 Stretch: TypeAlias = tuple[int, int, int, int]
 """First row and column, last row and column, counted from 1."""
 
