@@ -21,7 +21,7 @@ from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
-from gradlint.judgement import Entrances, finding_about, findings_of, grounded, judge
+from gradlint.judgement import Entrances, finding_about, findings_of, grounded, is_settled, judge, uncalled
 from gradlint.outcome import Checked, Crash, Outcome
 from gradlint.plugins.guard import noting
 from gradlint.rules.base import Rule
@@ -302,7 +302,7 @@ class Checker:
             found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
         if "\f" in text:
             found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
-        found = tuple(finding for finding in found if not _is_settled(finding, also))
+        found = tuple(finding for finding in found if not is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
         kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
@@ -355,7 +355,7 @@ class Checker:
         own = [replace(finding, filename=found.name) for finding in others if finding.code in rules]
         new: list[Finding] = []
         for finding in own:  # Several files may have shown the same.
-            known = (one for one in checked.findings if not _is_settled(one, own))
+            known = (one for one in checked.findings if not is_settled(one, own))
             if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
         content = (held if held is not None else read_bytes(found.path)) if new and checked.crash is None else None
@@ -381,15 +381,9 @@ class Checker:
         return tuple(rule for rule in chosen if not config.ignores(rule, filename))
 
 
-def _is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
-    """Return whether a caller in another file proves a finding: who calls the function was left open, or assumed."""
-    proofs = [one for one in others if finding.repeats(one)]
-    return bool(_uncalled(finding) and proofs) or any(len(finding.assumptions) > len(one.assumptions) for one in proofs)
-
-
 def _without(checked: Checked, off: frozenset[str]) -> Checked:
     """Leave out what callers rule out: one that is in sight has switched grad mode off."""
-    kept = tuple(finding for finding in checked.findings if _uncalled(finding) not in off)
+    kept = tuple(finding for finding in checked.findings if uncalled(finding) not in off)
     return checked if len(kept) == len(checked.findings) else replace(checked, findings=kept)
 
 
@@ -399,7 +393,3 @@ def _graded(checked: Checked, config: Config) -> Checked:
     if mended is not None:
         mended = replace(mended, found=config.graded(mended.found))
     return replace(checked, findings=config.graded(checked.findings), mended=mended)
-
-
-def _uncalled(finding: Finding) -> object:
-    return (finding.evidence and finding.evidence.fact("uncalled")) or ""

@@ -165,6 +165,17 @@ def grounded(found: Iterable[Finding], proven: Iterable[Finding]) -> tuple[Findi
     )
 
 
+def is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
+    """Return whether a caller in another file proves a finding: who calls the function was left open, or assumed."""
+    proofs = [one for one in others if finding.repeats(one)]
+    return bool(uncalled(finding) and proofs) or any(len(finding.assumptions) > len(one.assumptions) for one in proofs)
+
+
+def uncalled(finding: Finding) -> object:
+    """Return the function of a finding that nobody in sight calls; empty if it is called."""
+    return (finding.evidence and finding.evidence.fact("uncalled")) or ""
+
+
 def assumed(assumptions: Iterable[Assumption], atlas: Atlas, path: str | None, filename: str) -> tuple[Assumed, ...]:
     """What was assumed, with its places, as seen from the file `path`, or from the one that is checked."""
     return tuple(

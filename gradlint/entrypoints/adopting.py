@@ -15,6 +15,7 @@ from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.fixes.suppress import suppressed
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.baseline import Baseline
+from gradlint.report.summary import counted
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import ConfigError
 from gradlint.settings.silenced import Suppressions
@@ -64,11 +65,13 @@ class Adopting(Frozen):
         if self.diff_base is not None:
             found, changes = len(outcome.findings), Changes(self.diff_base, outcome.texts)
             outcome = outcome.keeping(changes.concern)
-            notes.append(f"{_findings(found - len(outcome.findings))} on lines unchanged since {self.diff_base}.")
+            notes.append(
+                f"{counted(found - len(outcome.findings), 'finding')} on lines unchanged since {self.diff_base}."
+            )
         if not self.add_noqa:
             return outcome, notes, []
         outcome, added, problems = _add_comments(outcome)
-        return outcome, [*notes, f"Silenced {_findings(added)} by comments."], problems
+        return outcome, [*notes, f"Silenced {counted(added, 'finding')} by comments."], problems
 
 
 _EXCLUSIVE = (
@@ -82,12 +85,8 @@ _EXCLUSIVE = (
 
 
 def _on_baseline(path: Path, known: int, stale: int) -> Iterator[str]:
-    more = f"; {_findings(stale)} of it no longer found, `--write-baseline` takes them out" if stale else ""
-    yield f"{_findings(known)} known from {os.path.relpath(path)}{more}."
-
-
-def _findings(number: int) -> str:
-    return "1 finding" if number == 1 else f"{number} findings"
+    more = f"; {counted(stale, 'finding')} of it no longer found, `--write-baseline` takes them out" if stale else ""
+    yield f"{counted(known, 'finding')} known from {os.path.relpath(path)}{more}."
 
 
 def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], list[str]]:
@@ -95,13 +94,13 @@ def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], l
     baseline = Baseline.of(path, outcome)
     try:
         if path.exists() and not path.is_file():
-            raise NotWrittenError("it is no file")
+            raise NotWrittenError("it is not a regular file")
         with signals_as_exits():
             replace_file(Path(os.path.realpath(path)), baseline.text().encode("utf-8"))
     except (OSError, NotWrittenError) as error:
         why = error.strerror or error if isinstance(error, OSError) else error
         return outcome, [], [f"{path}: the baseline cannot be written: {why}"]
-    written = f"Wrote {_findings(len(outcome.findings))} to {path}."
+    written = f"Wrote {counted(len(outcome.findings), 'finding')} to {path}."
     return outcome.keeping(lambda finding: False), [written], []
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
+
+from gradlint.entrypoints.decorating import with_options
 
 _FILE = click.Path(path_type=Path)
 _OPTIONS = (
@@ -17,8 +17,5 @@ _OPTIONS = (
 )
 
 
-def adoption_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+adoption_options = with_options(_OPTIONS)
+"""Add the options to a command."""

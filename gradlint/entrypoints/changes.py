@@ -15,6 +15,8 @@ from pathlib import Path
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import ConfigError
+from gradlint.source.documents.kinds import kind_of
+from gradlint.source.documents.notebook import NOTEBOOK
 from gradlint.source.read import decode, read_bytes, split_lines
 
 _GIT = (
@@ -27,9 +29,6 @@ _GIT = (
     "protocol.allow=never",
 )
 _ENVIRONMENT = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
-
-
-_NOTEBOOK = ".ipynb"
 
 
 class Rows(Frozen):
@@ -93,7 +92,7 @@ class Changes:
             now = text if isinstance(text, str) else None
         if not isinstance(before, str) or now is None:
             return Rows(None)
-        if path.endswith(_NOTEBOOK) and now != before:
+        if kind_of(path) is NOTEBOOK and now != before:
             return Rows(None)  # Its findings count rows of cells, and not those of the file.
         return Rows(frozenset(_changed(before, now)))
 

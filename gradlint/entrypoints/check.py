@@ -338,7 +338,7 @@ def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str
         yield from shown(outcome)
     if options.statistics:
         yield from statistics(outcome)
-    if options.quiet:
+    if options.quiet or options.write_baseline is not None:
         return
     if outcome.files:
         yield summary(outcome)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems
+from gradlint.entrypoints.replacing import replace_file
 from gradlint.settings.file import FILES, is_toml, table_in
 from gradlint.settings.template import template
 
@@ -32,7 +33,7 @@ def init(stdout: bool) -> None:
         if shared.is_file():
             _add_to(shared)
         else:
-            own.write_text(template(table=False), encoding="utf-8")
+            replace_file(own, template(table=False).encode())
     except OSError as error:
         raise Problem(f"{error.filename}: cannot be written: {error.strerror or error}") from error
     complain(f"wrote {f'[tool.gradlint] in {shared}' if shared.is_file() else own}")
@@ -49,5 +50,4 @@ def _add_to(shared: Path) -> None:
     added = f"{gap}{template(table=True)}".replace("\r\n", "\n").replace("\n", end).encode()
     if not is_toml((entries + added).decode()):
         raise Problem(f"{shared}: [tool.gradlint] cannot be added, as `tool` is an inline table")
-    with shared.open("ab") as stream:
-        stream.write(added)
+    replace_file(shared.resolve(), entries + added)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
+from gradlint.entrypoints.decorating import with_options
 from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.settings.config import ConfigError
@@ -32,11 +32,8 @@ _OPTIONS = (
 )
 
 
-def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+output_options = with_options(_OPTIONS)
+"""Add the options to a command."""
 
 
 def refuse_output_file(path: Path | None, *, is_diff: bool) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import click
+
+from gradlint.entrypoints.decorating import with_options
 
 _OPTIONS = (
     click.option(
@@ -21,8 +20,5 @@ _OPTIONS = (
 )
 
 
-def sandbox_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+sandbox_options = with_options(_OPTIONS)
+"""Add the options to a command."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gradlint.entrypoints.decorating import with_options
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.file import inline, load
 from gradlint.settings.keys import KEY_OF, KEYS
@@ -55,11 +56,8 @@ _OPTIONS = (
 )
 
 
-def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+settings_options = with_options(_OPTIONS)
+"""Add the options to a command."""
 
 
 def configs_of(options: Mapping[str, Any]) -> Configs:

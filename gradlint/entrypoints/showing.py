@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
+from gradlint.entrypoints.decorating import with_options
 from gradlint.entrypoints.problem import Problem, no_such_file
 from gradlint.report.printable import printable
 from gradlint.settings.nearest import Configs
@@ -21,11 +21,8 @@ _OPTIONS = (
 )
 
 
-def showing_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+showing_options = with_options(_OPTIONS)
+"""Add the options to a command."""
 
 
 def files(paths: Sequence[str], configs: Configs, *, force_exclude: bool) -> Iterator[str]:

@@ -20,15 +20,15 @@ def summary(outcome: Outcome) -> str:
     findings, crashed = outcome.findings, len(outcome.crashes)
     files = len(outcome.files) - crashed - len(outcome.late)
     read = sum(1 for file in outcome.files if file.interpreted)
-    scope = f"{_count(files, 'file')} checked, {read} of which {'is' if read == 1 else 'are'} about torch"
+    scope = f"{counted(files, 'file')} checked, {read} of which {'is' if read == 1 else 'are'} about torch"
     if crashed:
-        scope += f"; an internal error kept us from {_count(crashed, 'more file')}"
+        scope += f"; an internal error kept us from {counted(crashed, 'more file')}"
     if not findings:
         return f"No findings: {scope}."
     severities = Counter(finding.severity for finding in findings)
-    parts = ", ".join(_count(number, str(severity)) for severity, number in sorted(severities.items()))
-    where = _count(len({finding.filename for finding in findings}), "file")
-    return f"{_count(len(findings), 'finding')} ({parts}) in {where}: {scope}."
+    parts = ", ".join(counted(number, str(severity)) for severity, number in sorted(severities.items()))
+    where = counted(len({finding.filename for finding in findings}), "file")
+    return f"{counted(len(findings), 'finding')} ({parts}) in {where}: {scope}."
 
 
 def more_may_follow(outcome: Outcome) -> Iterator[str]:
@@ -50,10 +50,10 @@ def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iter
     """Yield what was fixed, and what could be."""
     made = sum(sum(mended.made.values()) for mended in outcome.mended.values())
     if made:
-        yield f"{'Would fix' if only_shown else 'Fixed'} {_count(made, 'finding')}."
+        yield f"{'Would fix' if only_shown else 'Fixed'} {counted(made, 'finding')}."
     offered = sum(config.fixes(finding) for finding in outcome.findings)
     hidden = 0 if config.unsafe_fixes else sum(_unsafe(finding, config) for finding in outcome.findings)
-    more = f"{_count(hidden, 'more fix', 'more fixes')} with `--unsafe-fixes`" if hidden else ""
+    more = f"{counted(hidden, 'more fix', 'more fixes')} with `--unsafe-fixes`" if hidden else ""
     if offered:
         yield f"{offered} fixable with `--fix`{f' ({more})' if more else ''}."
     elif more:
@@ -77,10 +77,11 @@ def statistics(outcome: Outcome) -> Iterator[str]:
         yield f"{number:6}  not followed: {reason}"
     if len(reasons) > MOST:
         rest = sum(number for _, number in reasons[MOST:])
-        yield f"{rest:6}  not followed: {_count(len(reasons) - MOST, 'other thing')}"
+        yield f"{rest:6}  not followed: {counted(len(reasons) - MOST, 'other thing')}"
 
 
-def _count(number: int, noun: str, plural: str | None = None) -> str:
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with a noun: `1 finding`, `2 findings`."""
     if number != 1:
         noun = plural or (noun if noun == "info" else f"{noun}s")
     return f"{number} {noun}"

@@ -12,7 +12,8 @@ from gradlint.rules.base import Rule
 
 _CODE = re.compile(r"([A-Z]{2,5})\d{1,4}")
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_OURS = "GRD"
+OURS = "GRD"
+"""The letters at the beginning of the codes of gradlint's own rules."""
 _EFFECTS = tuple(effect for effect in SEVERITY_OF if effect != "invalid")
 
 
@@ -23,7 +24,7 @@ def house_rules(plugins: Sequence[Plugin], own: Iterable[Rule]) -> list[Rule]:
         PluginError: one cannot stand beside the others.
     """
     words = {word: rule for rule in own for word in (rule.code, rule.name)}
-    owners = {_OURS: "gradlint"}
+    owners = {OURS: "gradlint"}
     found = []
     for plugin in plugins:
         for rule in _rules_in(plugin):

@@ -15,7 +15,6 @@ from gradlint.source.suppressions import Comment, Word
 ALL = ""
 """With what all codes begin."""
 
-OURS = "GRD"
 _REMARKS = "GRD0"
 """With what the codes begin of findings about the comments themselves; those only a word that means them covers."""
 

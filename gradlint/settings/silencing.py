@@ -11,9 +11,9 @@ from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
 from gradlint.rules.files.unused_suppression import UnusedSuppression
 from gradlint.rules.files.wrong_suppression import WrongSuppression
-from gradlint.rules.house import prefix_of
+from gradlint.rules.house import OURS, prefix_of
 from gradlint.settings.config import Config
-from gradlint.settings.silenced import ALL, OURS, Silence, Suppressions
+from gradlint.settings.silenced import ALL, Silence, Suppressions
 from gradlint.source.read import split_lines
 from gradlint.source.suppressions import Comment, Word, comments
 

@@ -6,12 +6,12 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from gradlint.rules.house import OURS
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import ConfigError
 from gradlint.settings.selection import unknown_word
 
 _CODE = re.compile(r"([A-Za-z]+)\d\w*")
-_OURS = "GRD"
 _MOST = 3
 """So many codes may be offered; more would be a guess."""
 
@@ -24,7 +24,7 @@ def check_words(words: Iterable[str], where: str) -> None:
         return
     code = _CODE.fullmatch(word)
     if code is not None and not any(rule.code.startswith(code[1].upper()) for rule in rules):
-        raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {_OURS}")
+        raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {OURS}")
     near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
     raise ConfigError(f"{where}: `{word}` names no rule and begins no code{did_you_mean(near)}")
 
