@@ -8,6 +8,7 @@ refused in one line is within it. Exit code 1: a row is over its bar, or ended i
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -117,6 +118,14 @@ def _patterns(folder: Path) -> None:
     _write(folder / ".gitignore", "a*" * 16 + "b\n")
 
 
+def _notebook(folder: Path) -> None:
+    cell: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cell["source"] = f"{TORCH}{LEAF}w += 1\n"
+    _write(
+        folder / "a.ipynb", json.dumps({"cells": [cell] * 3_000, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+
+
 def rows() -> Iterable[Row]:
     """Yield what is measured."""
     yield program("a format of 2 GB", 'w = "%2000000000d" % 1\nv = "{:2000000000}".format(1)\n')
@@ -162,6 +171,9 @@ def rows() -> Iterable[Row]:
     yield Row("100,000 arrays in TOML", _configured("x = " + "[" * 100_000))
     yield Row("a key of 100,000 parts in TOML", _configured("a." * 100_000 + "b = 1"))
     yield Row("a pattern of 16 stars", _patterns, SMALL, (".",))
+    for name, pattern in (("20,000 stars", "*a" * 20_000 + "b"), ("3,000 folders", "**/" * 3_000 + "x")):
+        yield Row(f"a pattern of {name}", _configured(f"[tool.gradlint]\nextend-exclude = ['{pattern}']\n"))
+    yield Row("a notebook of 3,000 cells", _notebook, BIG, ("a.ipynb",))
     yield Row(
         "2 MB of punycode", lambda folder: _write(folder / "a.py", b"# coding: punycode\n# torch-" + b"a9" * 1_000_000)
     )

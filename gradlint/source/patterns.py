@@ -103,6 +103,10 @@ def _without_trailing_spaces(line: bytes) -> bytes:
     return line[:end]
 
 
+_ANY_FOLDERS = re.compile(rb"(?:(?<=/)|^)(?:\*{2,}/)+")
+"""Folders of any number, however often that is said."""
+
+
 class _Automaton:
     """The letters of a pattern, each with its number: a set of numbers says which of them may come next in a text.
 
@@ -111,13 +115,17 @@ class _Automaton:
     """
 
     def __init__(self, pattern: bytes, *, paths: bool) -> None:
-        self._letters, self._skips = _letters(pattern, paths)
+        self._letters, self._skips = _letters(_ANY_FOLDERS.sub(b"**/", pattern), paths)
+        optional = {number for source, target in self._skips for number in range(source, target)}
+        self._least = sum(number not in optional for number in range(len(self._letters)))
         self._end = 1 << len(self._letters)
         self._taking: dict[int, tuple[int, int]] = {}
         self._start = self._skipped(1)
 
     def matches(self, text: bytes) -> bool:
         """Return whether the whole text is what the pattern says."""
+        if len(text) < self._least:
+            return False
         now = self._start
         for byte in text:
             if byte not in self._taking:

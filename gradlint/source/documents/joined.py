@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 
 from gradlint.domain.finding import Fix, Position, Span
 from gradlint.domain.frozen import Frozen
@@ -72,18 +72,23 @@ class Program(Frozen):
 
     def holder(self, fix: Fix, text: str) -> int | None:
         """Return the index of the piece in which a fix of the program, as it is by now, stays; None if in several."""
-        headers = [row for row, line in enumerate(split_lines(text), start=1) if self.stand_ins.is_header(line)]
+        headers = self.stand_ins.headers(text)
         holders = set()
         for place in (place for edit in fix.edits for place in (edit.span.start, edit.span.end)):
             # What takes a last row away ends where the next piece begins, and what is put after it begins there.
-            row = place.row - (place.column == 1 and place.row in headers)
-            holders.add(bisect_right(headers, row) - 1 if row not in headers else -1)
+            row = place.row - (place.column == 1 and _has(headers, place.row))
+            holders.add(-1 if _has(headers, row) else bisect_right(headers, row) - 1)
         index = holders.pop()
         return None if holders or index < 0 else index
 
     def _index(self, row: int) -> int:
         """Return which piece a row belongs to; the comment before a piece belongs to that."""
         return max(bisect_right(self.starts, row + 1) - 1, 0)
+
+
+def _has(rows: Sequence[int], row: int) -> bool:
+    at = bisect_left(rows, row)
+    return at < len(rows) and rows[at] == row
 
 
 def joined_again(stand_ins: StandIns, texts: Iterable[str]) -> dict[int, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gradlint.source.read import LINE_END, split_lines
 
 TAB = "\t"
+_ABOVE = "if 1:  "
 
 
 @dataclass
@@ -34,11 +36,11 @@ class StandIns:
         IPython takes a cell that is indented as a whole; such a text stands below an `if`, so that its columns stay.
         """
         first = next((row for row in split_lines(text) if row.strip() and not row.lstrip().startswith("#")), "")
-        return f"{'if 1:  ' if first.startswith((' ', TAB)) else ''}{self._beginning}{number}"
+        return f"{_ABOVE if first.startswith((' ', TAB)) else ''}{self._beginning}{number}"
 
-    def is_header(self, row: str) -> bool:
-        """Return whether a row of a program stands before a piece."""
-        return row.removeprefix("if 1:  ").startswith(self._beginning)
+    def headers(self, text: str) -> tuple[int, ...]:
+        """Return the rows of a program that stand before pieces."""
+        return _headers(self._beginning, text)
 
     @property
     def _beginning(self) -> str:
@@ -51,7 +53,7 @@ class StandIns:
 
     def pieces(self, text: str) -> list[tuple[int, str]]:
         """Return each piece that a program consists of by its number, with what stood in it at first."""
-        parts = re.split(rf"^(?:if 1:  )?{self._beginning}(\d+)\n", text, flags=re.MULTILINE)[1:]
+        parts = re.split(rf"^(?:{_ABOVE})?{self._beginning}(\d+)\n", text, flags=re.MULTILINE)[1:]
         return [(int(number), self._restored(piece)) for number, piece in zip(parts[::2], parts[1::2], strict=True)]
 
     def _restored(self, piece: str) -> str:
@@ -65,3 +67,10 @@ class StandIns:
             return row
         original, stand_in = self._changes[int(number)]
         return row.replace(stand_in, original, 1) if stand_in else row + original
+
+
+@lru_cache(maxsize=4)
+def _headers(beginning: str, text: str) -> tuple[int, ...]:
+    """Return the rows that begin so; it is asked for every fix of a program."""
+    rows = enumerate(split_lines(text), start=1)
+    return tuple(number for number, row in rows if row.removeprefix(_ABOVE).startswith(beginning))
