@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TypeAlias
 
 import libcst as cst
@@ -14,7 +14,8 @@ from gradlint.domain.event import Fault
 from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Tensor, Value, is_unnamed
-from gradlint.facts.traits import FACTORIES
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import FACTORIES, RANDOM
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import items_in
 from gradlint.interpreter.torch.parameters import (
@@ -147,17 +148,21 @@ class RegistrationDetector(Detector[Placed]):
         trained = frozenset(leaf for leaf in _trained(state, it.module) if leaf > state.frame)
         record = state.at(it.module, Instance)
         if trained and record.syntax is not None and not record.open and not _is_filled(state, record, trained):
-            random = any(
-                not _is_normalization(part)
-                for _, part in modules_of(state, it.module)
-                if any(isinstance(value, Ref) and value.id in trained for value in part.attrs.values())
-            )
+            random = any(_is_random(state, part, trained) for _, part in modules_of(state, it.module))
             self._doubt(trained, faults.ModuleBuiltInForward(record.syntax, it.node, random))
 
 
-def _is_normalization(layer: Instance) -> bool:
-    """Return whether a layer is one of torch's normalizations, whose weights begin with ones and zeros."""
-    return isinstance(layer.cls, External) and "Norm" in layer.cls.path
+def _is_random(state: State, layer: Instance, weights: Collection[int]) -> bool:
+    """Return whether a layer has weights of its own that are drawn; torch's normalizations begin with ones and zeros.
+
+    A class of the program draws them where it makes them, or has them computed from what it is given.
+    """
+    own = [value for value in layer.attrs.values() if isinstance(value, Ref) and value.id in weights]
+    if isinstance(layer.cls, External):
+        return bool(own) and "Norm" not in layer.cls.path
+    calls = {call for value in own for call in _calls(state.at(value, Tensor).node.syntax)}
+    made = (one.node for one in state.heap.values() if isinstance(one, Tensor) and one.node.syntax in calls)
+    return any(canonical(node.op) in RANDOM for node in made)
 
 
 _MAKING = FACTORIES | {"normal", "FloatTensor", "Tensor"}

@@ -15,8 +15,8 @@ class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
         These weights are never trained or saved: the network computes with random weights, in evaluation too.
 
     When it may be wrong
-        If random weights are intentional. The weights of a normalization begin with ones and zeros, which may be all
-        that is wanted: the severity is info. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
+        If random weights are intentional. The weights of a normalization begin with ones and zeros, and a class of
+        the program may compute them from what it is given: the severity is info there. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
         program sets, and layers created once and stored in an attribute are not reported.
 
     Instead
