@@ -94,6 +94,15 @@ FILES = {
     "an import of all names": ("from helper import *\n", "import torch\nw = torch.ones(3, requires_grad=FLAG)\n"),
     "a switch": ("import helper\n", SWITCH),
     "a switch below a condition": ("try:\n    import helper\nexcept ImportError:\n    pass\n", SWITCH),
+    "a method of torch": (
+        "import helper\n",
+        "import torch\nif not FLAG:\n    torch.Tensor.__iadd__ = torch.Tensor.__add__\n",
+    ),
+    "the variables of the program": (
+        "import helper\n",
+        "import sys\nif not FLAG:\n    main = sys.modules['__main__']\n    main.w = main.w.detach()\n",
+    ),
+    "an end": ("import helper\n", "if not FLAG:\n    raise SystemExit(0)\n"),
     "a function": ("from helper import off\noff(w)\n", "def off(t):\n    t.requires_grad_(FLAG)\n"),
     "a loaded module": ("import importlib\nimportlib.import_module('helper')\n", SWITCH),
     "a file that is run": ("import runpy\nrunpy.run_path('helper.py')\n", SWITCH),

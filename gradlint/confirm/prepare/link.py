@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.bindings import Names, bound_by, bound_name
+from gradlint.confirm.prepare.ends import may_end
+from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.syntax import SWITCHES, dotted, is_main_guard, length_of, name_of
 from gradlint.domain.finding import Finding, Position, Related, Span
 from gradlint.source.layout import Layout
@@ -162,8 +166,8 @@ class _Linker:
     def _effect(self, file: _File) -> str | None:
         """Return what the import of a file, or one in it, may change; none for what only defines."""
         name, body = os.path.basename(file.path), file.tree.body
-        if file is not list(self.files.values())[-1] and any(map(_switches, body)):
-            return f"{name} switches what torch records when it is imported"
+        if file is not list(self.files.values())[-1] and (said := _on_import(file.tree)) is not None:
+            return f"{name} {said} when it is imported"
         for row, star in file.stars:
             before = {one for node in body if node.lineno < row and _computes(node) for one in _bound_in(node)}
             if not before.isdisjoint(one for node in self.files[star].tree.body for one in _bound_in(node)):
@@ -292,10 +296,26 @@ def _used(body: list[ast.stmt], above: int) -> list[ast.stmt]:
     return [node for node in body if node in chosen]
 
 
-def _switches(node: ast.stmt) -> bool:
-    """Return whether a statement of a module switches for all what is recorded."""
-    parts = [] if isinstance(node, _DEFINITIONS) or is_main_guard(node) else ast.walk(node)
-    return any(isinstance(part, ast.expr) and name_of(part) in SWITCHES for part in parts)
+def _on_import(tree: ast.Module) -> str | None:
+    """Return what the import of a module does to others, by which a fault may vanish; None for nothing."""
+    paths = Paths(tree)
+    run = [node for node in tree.body if not isinstance(node, _DEFINITIONS) and not is_main_guard(node)]
+    parts = [part for node in run for part in ast.walk(node)]
+    named = [part for part in parts if isinstance(part, ast.expr)]
+    # A library that is missing is missing in every run.
+    passed = {part for one in parts if isinstance(one, ast.ExceptHandler) for part in ast.walk(one)}
+    if any(name_of(part) in SWITCHES for part in named):
+        return "switches what torch records"
+    if any(paths.of(part) in _MODULES for part in named) or alteration(tree, sys.maxsize) is not None:
+        return "may change torch, or other modules"
+    if any(isinstance(part, ast.Raise) for part in parts if part not in passed) or may_end(ast.Module(run, [])):
+        return "may end the program"
+    if any(isinstance(node, ast.FunctionDef) and node.name == "__getattr__" for node in tree.body):
+        return "answers for names that it does not define"
+    return None
+
+
+_MODULES = ("sys.modules", "__main__")
 
 
 def _computes(node: ast.stmt) -> bool:

@@ -16,8 +16,9 @@ class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
 
     When it may be wrong
         If random weights are intentional. The weights of a normalization begin with ones and zeros, and a class of
-        the program may compute them from what it is given: the severity is info there. Layers without parameters (`nn.ReLU()`, losses), layers whose weights the
-        program sets, and layers created once and stored in an attribute are not reported.
+        the program may compute them from what it is given: the severity is info there. Layers without parameters
+        (`nn.ReLU()`, losses), layers whose weights the program sets, and layers created once and stored in an
+        attribute are not reported.
 
     Instead
         Create the layer in `__init__`, as an attribute. If a size is not known there, use a lazy
