@@ -371,6 +371,19 @@ class Thing:
 thing = Thing()
 del thing.value
 """,
+    "__setattr__ that stores another value": """\
+class Thing:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value if FLAG else value.detach())
+thing = Thing()
+thing.w = w
+w = thing.w
+""",
+    "a context that is entered by a computed name": """\
+import contextlib
+scope = contextlib.nullcontext() if FLAG else torch.no_grad()
+getattr(scope, "__en" + "ter__")()
+""",
     "__getattr__ of the module": """\
 def __getattr__(name):
     w.requires_grad_(FLAG)

@@ -243,7 +243,7 @@ class _Own:
         owner = self._paths.of(given[0]) if given else ""
         if not given or root_of(given[0]) == "self" or (owner and owner != "torch.Tensor"):
             return False
-        words = (*_RELEASING, *_FLAGS)
+        words = (*_RELEASING, *_FLAGS, "__enter__")
         return any(re.fullmatch(_pattern(one), word) for one in names for word in words)
 
     def _changes(self, node: ast.AST) -> bool:
@@ -253,6 +253,8 @@ class _Own:
                 return name in _TRAINING or name in _FILLING or re.fullmatch(r"[a-z]\w*[^_]_", name) is not None
             case ast.Attribute(value, _, ast.Store()) | ast.Subscript(value, _, ast.Store()):
                 return root_of(value) != "self"
+            case ast.Call(ast.Attribute(attr="__setattr__"), [*_, given]):
+                return not isinstance(given, ast.Name)
         return False
 
     def _acts(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
