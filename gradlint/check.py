@@ -23,17 +23,18 @@ from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Entrances, finding_about, findings_of, grounded, is_settled, judge, uncalled
 from gradlint.outcome import Checked, Crash, Outcome
-from gradlint.plugins.guard import noting
+from gradlint.plugins.guard import has_failed, noting
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
+from gradlint.settings.selection import matches
 from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
 from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.documents.document import Kind
 from gradlint.source.documents.joined import Program
-from gradlint.source.documents.kinds import kind_of, text_of
+from gradlint.source.documents.kinds import kind_of, largest_of, text_of
 from gradlint.source.files import Files, Unit
 from gradlint.source.importers import importers_of
 from gradlint.source.modes import called_off
@@ -177,7 +178,7 @@ class Checker:
 
     def check_file(self, found: Found) -> Checked:
         """One file of the disk; without the word torch in it, it is looked at only if it was named."""
-        content = found.problem or read_bytes(found.path)
+        content = found.problem or read_bytes(found.path, largest_of(found.name))
         if isinstance(content, bytes) and not found.explicit and not mentions_torch(content):
             return Checked(found.name)
         return self.check_content(content, found.name, found.config)
@@ -305,7 +306,8 @@ class Checker:
         found = tuple(finding for finding in found if not is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
-        kept, silenced = Silencing(self._rules, rules, complete).apply(found, text, filename, config)
+        judged = [rule for rule in rules if not has_failed(rule.plugin)]
+        kept, silenced = Silencing(self._rules, judged, complete).apply(found, text, filename, config)
         return Checked(
             *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
             elsewhere=elsewhere,
@@ -358,7 +360,11 @@ class Checker:
             known = (one for one in checked.findings if not is_settled(one, own))
             if not any(map(finding.repeats, (*known, *new))):
                 new.append(finding)
-        content = (held if held is not None else read_bytes(found.path)) if new and checked.crash is None else None
+        content = (
+            (held if held is not None else read_bytes(found.path, largest_of(found.name)))
+            if new and checked.crash is None
+            else None
+        )
         text = text_of(content, found.name) if isinstance(content, bytes) else content
         if isinstance(text, str):
             order = sorted(new, key=lambda finding: finding.sort_key)
@@ -375,10 +381,8 @@ class Checker:
     def _rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
         if config not in self._chosen:
             self._chosen[config] = config.selected(self._rules)
-        chosen = self._chosen[config]
-        if not config.per_file_ignores:
-            return chosen
-        return tuple(rule for rule in chosen if not config.ignores(rule, filename))
+        ignored = config.ignored(filename)
+        return tuple(rule for rule in self._chosen[config] if not any(matches(word, rule) for word in ignored))
 
 
 def _without(checked: Checked, off: frozenset[str]) -> Checked:

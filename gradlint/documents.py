@@ -32,7 +32,7 @@ class Pages(Frozen):
         changes = {index: last.mended.after for index, (_, last) in enumerate(pairs) if last.mended is not None}
         if not changes:
             return first
-        made = self.kind.mended(self.text, changes)
+        made = self.kind.mended(self.text, self.document, changes)
         if made is None:
             codes = {code for _, last in pairs if last.mended for code, _ in last.mended.made}
             return replace(

@@ -15,7 +15,7 @@ from pathlib import Path
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import ConfigError
-from gradlint.source.documents.kinds import kind_of
+from gradlint.source.documents.kinds import kind_of, largest_of
 from gradlint.source.documents.notebook import NOTEBOOK
 from gradlint.source.read import decode, read_bytes, split_lines
 
@@ -87,7 +87,7 @@ class Changes:
         before = decode(_git("cat-file", "blob", blob))
         now = self._texts.get(path)
         if now is None:
-            content = read_bytes(Path(path))
+            content = read_bytes(Path(path), largest_of(path))
             text = decode(content) if isinstance(content, bytes) else content
             now = text if isinstance(text, str) else None
         if not isinstance(before, str) or now is None:

@@ -34,7 +34,7 @@ from gradlint.report.summary import fixes, leniency, more_may_follow, statistics
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.nearest import Configs
-from gradlint.source.read import LARGEST
+from gradlint.source.documents.kinds import largest_of
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -228,9 +228,10 @@ def _piped(options: Options) -> bytes | None:
         return None
     if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
-    piped = sys.stdin.buffer.read(LARGEST + 1)
-    if len(piped) > LARGEST:
-        raise ConfigError(f"standard input has more than {LARGEST:,} bytes")
+    largest = largest_of(options.stdin_filename or STDIN)
+    piped = sys.stdin.buffer.read(largest + 1)
+    if len(piped) > largest:
+        raise ConfigError(f"standard input has more than {largest:,} bytes")
     return piped
 
 
@@ -313,7 +314,7 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
             click.echo(line, color=paint.enabled, err=takes_output)
     if problem is not None:
         complain(f"error: {problem}")
-    for line in _remarks(outcome, options, config):
+    for line in _remarks(outcome, options):
         click.echo(line, err=True)
     return problem is not None
 
@@ -324,7 +325,7 @@ def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) ->
         outcome.findings,
         outcome.texts,
         all_rules(),
-        config.fixes,
+        options.configs.fixes,
         paint=paint,
         repros=options.show_repro,
         root=checkout(),
@@ -332,7 +333,7 @@ def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) ->
     return writer(options.output_format or config.output_format)(report)
 
 
-def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str]:
+def _remarks(outcome: Outcome, options: Options) -> Iterator[str]:
     """What goes to standard error beside errors."""
     if options.show_fixes:
         yield from shown(outcome)
@@ -344,7 +345,7 @@ def _remarks(outcome: Outcome, options: Options, config: Config) -> Iterator[str
         yield summary(outcome)
         yield from more_may_follow(outcome)
         if not (options.exit_zero or options.fix_only or options.diff or _fails(outcome, options)):
-            yield from leniency(outcome, config)
-        yield from fixes(outcome, config, only_shown=options.diff)
+            yield from leniency(outcome, options.configs)
+        yield from fixes(outcome, options.configs, only_shown=options.diff)
     elif not any(path != STDIN and not os.path.lexists(path) for path in options.paths):
         yield "gradlint: no Python files found"

@@ -11,8 +11,7 @@ from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.outcome import Mended, Outcome
 from gradlint.report.printable import printable
-from gradlint.source.documents.kinds import encoding_of, text_of
-from gradlint.source.read import LARGEST
+from gradlint.source.documents.kinds import encoding_of, largest_of, text_of
 from gradlint.source.regular import content_of
 
 
@@ -91,7 +90,7 @@ def _write(target: Path, before: str, after: str) -> None:
         NotWrittenError: it has changed meanwhile, cannot be written, or its encoding lacks a letter.
     """
     try:
-        content = content_of(target, LARGEST)
+        content = content_of(target, largest_of(target.name))
         if text_of(content, target.name) != before:
             raise NotWrittenError("it has been changed meanwhile, and stays as it is")
         if not os.access(target, os.W_OK):

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable
 
 import click
 
-_SUFFIXES = ".py", ".ipynb", ".pyi"
 _COMMANDS = {"lint": "check", "run": "check", "fix": "check --fix", "list": "rules", "explain-rule": "rule"}
 _OPTIONS = {
     "--format": "--output-format",
@@ -64,7 +63,9 @@ _ELSEWHERE = {
 
 def no_such_command(word: str, known: Collection[str]) -> str:
     """Return the complaint about a word that is no command: a path is meant for `check`."""
-    if os.path.lexists(word) or word.endswith(_SUFFIXES) or os.sep in word:
+    from gradlint.source.discover import SUFFIXES
+
+    if os.path.lexists(word) or word.lower().endswith((*SUFFIXES, ".pyi")) or os.sep in word:
         return f"`{word}` is no command; did you mean `gradlint check {word}`?"
     meant = _COMMANDS.get(word) or next(iter(difflib.get_close_matches(word, known, n=1)), None)
     return f"no such command `{word}`{_offer(None if meant is None else f'gradlint {meant}')}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from gradlint.domain.finding import Finding
 from gradlint.source.comments import strings
-from gradlint.source.read import LINE_END, split_lines
+from gradlint.source.read import LINE_END, rows_and_ends
 from gradlint.source.suppressions import Comment, comments
 
 _REMARKS = ("GRD001", "GRD002", "GRD003", "GRD005")
@@ -30,11 +30,10 @@ def suppressed(text: str, findings: Sequence[Finding]) -> str:
         row = next((row for row in _rows(finding, taken) if row not in shut), None)
         if row is not None and finding.code not in _REMARKS:
             wanted[row].add(finding.code)
-    ends = LINE_END.findall(text)
-    rows = split_lines(text)
+    rows, ends = rows_and_ends(text)
     for row, codes in wanted.items():
         rows[row - 1] = _with_comment(rows[row - 1], sorted(codes), taken.get(row))
-    new = "".join(row + end for row, end in zip(rows, [*ends, ""], strict=True))
+    new = "".join(row + end for row, end in zip(rows, ends, strict=True))
     return new if _tree(new) == _tree(text) else text
 
 

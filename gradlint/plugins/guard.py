@@ -23,6 +23,11 @@ def noting() -> Iterator[dict[str, Exception]]:
         _NOTED.reset(token)
 
 
+def has_failed(plugin: str) -> bool:
+    """Return whether a rule or a detector of a plugin has raised in this file; those of no plugin have not."""
+    return plugin != "" and any(who.endswith(f" of {plugin}") for who in _NOTED.get() or ())
+
+
 def guarded(who: str, act: Callable[[], _Result], passing: tuple[type[Exception], ...]) -> _Result | None:
     """Do something of a plugin's; None where it raises, or has raised in this file before.
 

@@ -10,6 +10,7 @@ from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.outcome import Outcome
 from gradlint.settings.config import Config
 from gradlint.settings.keys import NEVER
+from gradlint.settings.nearest import Configs
 
 MOST = 20
 """How many kinds of what was not followed are listed."""
@@ -34,25 +35,26 @@ def summary(outcome: Outcome) -> str:
 def more_may_follow(outcome: Outcome) -> Iterator[str]:
     """Yield that an error hides what comes after it, where torch raises: the interpreter follows a path only so far."""
     if any(finding.effect == "raises" and finding.stands for finding in outcome.findings):
-        yield "What comes after a place where torch raises is judged only in part: more findings may follow the repair."
+        yield "Code after a line where torch raises is checked only in part: fixing it may reveal more findings."
 
 
-def leniency(outcome: Outcome, config: Config) -> Iterator[str]:
+def leniency(outcome: Outcome, configs: Configs) -> Iterator[str]:
     """Yield why a run in which no finding is severe enough to make it fail is none that fails."""
-    severities = [finding.severity for finding in outcome.findings if finding.stands]
-    if severities and config.fail_on != NEVER:
+    standing = (finding for finding in outcome.findings if finding.stands)
+    severities = [finding.severity for finding in standing if configs.about(finding).fail_on != NEVER]
+    if severities:
         highest = min(severities, key=SEVERITIES.index)
         lenient = f"No finding is more severe than {highest}, so the run does not fail for them"
         yield f"{lenient}; `--fail-on {highest}` changes that."
 
 
-def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iterator[str]:
+def fixes(outcome: Outcome, configs: Configs, *, only_shown: bool = False) -> Iterator[str]:
     """Yield what was fixed, and what could be."""
     made = sum(sum(mended.made.values()) for mended in outcome.mended.values())
     if made:
         yield f"{'Would fix' if only_shown else 'Fixed'} {counted(made, 'finding')}."
-    offered = sum(config.fixes(finding) for finding in outcome.findings)
-    hidden = 0 if config.unsafe_fixes else sum(_unsafe(finding, config) for finding in outcome.findings)
+    offered = sum(map(configs.fixes, outcome.findings))
+    hidden = sum(_unsafe(finding, configs.about(finding)) for finding in outcome.findings)
     more = f"{counted(hidden, 'more fix', 'more fixes')} with `--unsafe-fixes`" if hidden else ""
     if offered:
         yield f"{offered} fixable with `--fix`{f' ({more})' if more else ''}."
@@ -61,6 +63,8 @@ def fixes(outcome: Outcome, config: Config, *, only_shown: bool = False) -> Iter
 
 
 def _unsafe(finding: Finding, config: Config) -> bool:
+    if finding.fix is None or config.unsafe_fixes:
+        return False
     return replace(config, unsafe_fixes=True).fixes(finding) and not config.fixes(finding)
 
 

@@ -27,9 +27,9 @@ class FileIgnore(NamedTuple):
     pattern: str
     codes: tuple[str, ...]
 
-    def covers(self, rule: Rule, path: Path) -> bool:
-        """Return whether findings of the rule in the file at the absolute path do not count."""
-        if not any(matches(code, rule) for code in self.codes) or not path.is_relative_to(self.root):
+    def covers(self, path: Path) -> bool:
+        """Return whether the file at an absolute path is one of them."""
+        if not path.is_relative_to(self.root):
             return False
         return _spec(self.pattern).match(path.relative_to(self.root).as_posix(), is_directory=False) is True
 
@@ -75,9 +75,10 @@ class Config(Frozen):
             return False
         return longest(finding, self.fixable) > longest(finding, self.unfixable)
 
-    def ignores(self, rule: Rule, filename: str) -> bool:
-        """Return whether the rule is switched off for this one file."""
-        return any(ignore.covers(rule, Path(filename).absolute()) for ignore in self.per_file_ignores)
+    def ignored(self, filename: str) -> list[str]:
+        """Return the words for the rules that are switched off for this one file."""
+        path = Path(filename).absolute()
+        return list(dict.fromkeys(code for one in self.per_file_ignores if one.covers(path) for code in one.codes))
 
     def graded(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return the findings that are severe enough to be shown, each with the severity that is configured for it."""

@@ -65,6 +65,14 @@ class Configs:
         self._found.update(dict.fromkeys(passed, self._found[above]))
         return self._found[directory]
 
+    def about(self, finding: Finding) -> Config:
+        """Return the configuration of the file of a finding."""
+        return self.of(Path(finding.filename).absolute().parent)
+
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding makes the run fail, by the configuration of its file."""
-        return self.of(Path(finding.filename).absolute().parent).fails(finding)
+        return self.about(finding).fails(finding)
+
+    def fixes(self, finding: Finding) -> bool:
+        """Return whether the fix of a finding may be made, by the configuration of its file."""
+        return self.about(finding).fixes(finding)

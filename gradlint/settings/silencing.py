@@ -121,7 +121,7 @@ class _About:
             return False
         if silence.prefix == ALL:
             bare = silence.comment.ours and silence.comment.scope != "file"
-            return bare and self.silencing.judges(OURS)
+            return bare and self.silencing.judges(ALL)
         return self.silencing.owns(silence.prefix) and self.silencing.judges(silence.prefix)
 
     def _finding(self, rule: Rule, comment: Comment, message: str, hint: str | None, fix: Fix | None = None) -> Finding:

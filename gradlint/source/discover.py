@@ -216,7 +216,7 @@ class Discovery:
 
 def _is_wanted(path: Path, config: Config) -> bool:
     """Return whether a file that nobody named is one to check."""
-    return path.name.endswith(SUFFIXES) or (bool(config.extend_include) and includes(config, path))
+    return path.name.lower().endswith(SUFFIXES) or (bool(config.extend_include) and includes(config, path))
 
 
 def includes(config: Config, path: Path) -> bool:

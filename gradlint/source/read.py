@@ -38,7 +38,7 @@ def unreadable(message: str) -> Unusable:
 
 
 LARGEST = 10_000_000
-"""A longer file, in bytes, is not read."""
+"""A longer file, in bytes, is not read, unless it is a document of a kind that has a limit of its own."""
 
 
 def read_bytes(path: Path, largest: int = LARGEST) -> bytes | Unusable:
@@ -151,3 +151,8 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 def split_lines(text: str) -> list[str]:
     """Return the rows without their line ends; row `n` of a position is element `n - 1`."""
     return LINE_END.split(text)
+
+
+def rows_and_ends(text: str) -> tuple[list[str], list[str]]:
+    """Return the rows without their line ends, and the end of each; that of the last one is empty."""
+    return split_lines(text), [*LINE_END.findall(text), ""]

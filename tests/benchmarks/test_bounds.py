@@ -8,7 +8,7 @@ from benchmarks import bounds
 
 
 def test_a_row_is_measured() -> None:
-    """In a process of its own, of which the last line is told."""
+    """In a process of its own, whose output is kept."""
     (row,) = (row for row in bounds.rows() if row.name == "100,000 arrays in TOML")
     seconds, megabytes, code, said = bounds.measure(row)
     assert seconds > 0 and megabytes > 1 and code == 2 and said.endswith("is nested too deeply to be read")
@@ -21,6 +21,8 @@ def test_a_row_is_measured() -> None:
         ((2.1, 40.0, 0, ""), 1),
         ((0.1, 301.0, 0, ""), 1),
         ((0.1, 40.0, 2, "gradlint: internal error in a.py: KeyError"), 1),
+        ((0.1, 40.0, 2, "gradlint: internal error in a.py: KeyError\na.py:1:1: GRD101"), 1),
+        ((0.1, 40.0, 1, "Traceback (most recent call last):\nKeyError: 1"), 1),
         ((0.1, 40.0, -24, ""), 1),
     ],
 )

@@ -20,7 +20,7 @@ RAISES = "error: GRD101 leaf-inplace: torch raises here"
 GROWS = "warning: GRD102 leaf-view-inplace: memory grows"
 """What the concise format says of `fault_a` and `fault_b` after the place."""
 
-MORE = "What comes after a place where torch raises is judged only in part: more findings may follow the repair."
+MORE = "Code after a line where torch raises is checked only in part: fixing it may reveal more findings."
 """What the summary says after a finding of `fault_a`."""
 
 

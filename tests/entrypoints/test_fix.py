@@ -271,3 +271,13 @@ def test_a_fix_may_fail_the_run(run: Run, tree: Tree) -> None:
     assert run("check", "--fix", "--exit-non-zero-on-fix").code == 0
     tree({"a.py": "import torch\nfault_safe\n"})
     assert run("check", "--fix").code == 0
+
+
+def test_marks_and_counts_go_by_the_configuration_of_the_file(run: Run, tree: Tree) -> None:
+    """And not by that of the current directory."""
+    tree({"gradlint.toml": "unfixable = ['ALL']", "a.py": TWO, "sub/gradlint.toml": "", "sub/b.py": TWO})
+    ran = run("check")
+    assert [(line.split(":")[0], "[*]" in line) for line in ran.out] == [
+        *(("a.py", False), ("a.py", False), ("sub/b.py", True), ("sub/b.py", False)),
+    ]
+    assert ran.err[1:] == ["1 fixable with `--fix` (1 more fix with `--unsafe-fixes`)."]

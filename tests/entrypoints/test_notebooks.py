@@ -107,3 +107,23 @@ def test_documents_are_checked_when_they_are_asked_for(run: Run, tree: Tree) -> 
 def test_the_option_is_documented() -> None:
     """With its pattern."""
     assert any("--extend-include" in option.opts for option in check.params)
+
+
+@pytest.mark.parametrize(("name", "limit"), [("a.ipynb", 50_000_000), ("a.md", 10_000_000), ("a.py", 10_000_000)])
+def test_each_kind_of_file_has_a_limit(run: Run, tree: Tree, name: str, limit: int) -> None:
+    """The same on disk and on standard input, and the error names it."""
+    root = tree({name: BOOK})
+    with (root / name).open("r+b") as file:
+        file.truncate(limit + 1)
+    (line,) = run("check", name).out
+    assert line.endswith(f"the file has more than {limit:,} bytes")
+    piped = run("check", "-", "--stdin-filename", name, stdin=b" " * (limit + 1))
+    assert (piped.code, piped.err) == (2, [f"gradlint: error: standard input has more than {limit:,} bytes"])
+
+
+def test_a_notebook_with_large_outputs_is_checked_and_mended(run: Run, tree: Tree) -> None:
+    """They are no program."""
+    book = BOOK.replace('"a kernel"', f'"{"a" * 11_000_000}"')
+    root = tree({"a.ipynb": book})
+    assert run("check", "--fix").code == 1
+    assert (root / "a.ipynb").read_text() == book.replace("fault_safe", "mended")

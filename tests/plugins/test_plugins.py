@@ -210,3 +210,13 @@ def test_confirming_leaves_a_finding_of_a_plugin_open(house: House) -> None:
     (finding,) = json.loads(out)
     assert finding["confirmation"]["verdict"] == "unconfirmed"
     assert finding["confirmation"]["reason"].startswith("this is a rule of acme-gradlint 1.2:")
+
+
+def test_comments_for_a_plugin_that_failed_are_left_alone(house: House) -> None:
+    """What it would have found there is not known; codes of others are judged."""
+    text = SUMMED.format("  # gradlint: ignore[ACM101, GRD101]") + "x = 1  # gradlint: ignore\n"
+    house.write(text)
+    house.change("return Report(event", "1 / 0\n        return Report(event")
+    code, _, _ = house.run("check", "--fix")
+    assert code == 2
+    assert (house.project / "train.py").read_text() == text.replace(", GRD101", "")

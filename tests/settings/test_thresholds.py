@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from gradlint.settings.config import Config, FileIgnore
 from tests.entrypoints.conftest import Run
 from tests.settings.conftest import Tree, codes
 
@@ -68,3 +71,18 @@ def test_a_comment_that_silences_what_is_not_shown_is_needed(run: Run, tree: Tre
     """The next run may show it."""
     tree({"a.py": "import torch\nfault_b  # noqa: GRD102\n"})
     assert run("check", "--min-severity", "error").out == []
+
+
+def test_the_path_of_a_file_is_asked_for_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """However many patterns and rules there are."""
+    asked: list[Path] = []
+    absolute = Path.absolute
+
+    def ask(path: Path) -> Path:
+        asked.append(path)
+        return absolute(path)
+
+    monkeypatch.setattr(Path, "absolute", ask)
+    ignores = tuple(FileIgnore(tmp_path, f"{number}.py", ("GRD1", "GRD2")) for number in range(9))
+    assert Config(root=tmp_path, per_file_ignores=ignores).ignored(str(tmp_path / "3.py")) == ["GRD1", "GRD2"]
+    assert len(asked) == 1

@@ -118,3 +118,9 @@ def test_files_around_are_not_sought_in_too_many_directories(tmp_path: Path) -> 
     discovery = Discovery(Configs(Config(root=tmp_path)))
     assert [found.path.name for found in discovery.around([str(tmp_path)], 4)] == ["a.py"]
     assert discovery.around([str(tmp_path)], 3) == []
+
+
+def test_suffixes_are_compared_without_case(tree: Path) -> None:
+    """As they are where a file is read."""
+    (tree / "pkg" / "A.IPYNB").write_text("{}")
+    assert "pkg/A.IPYNB" in found("pkg")

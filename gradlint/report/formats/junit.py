@@ -38,7 +38,8 @@ def _suite(root: Xml.Element, name: str, tests: int, failures: int) -> Xml.Eleme
 def _case(suite: Xml.Element, finding: Finding, filename: str) -> None:
     """Add a finding; XML has no control characters, not even escaped ones, so all text is made printable."""
     title = f"{finding.code} {finding.name} at {within(finding.span)}"
-    place = {"file": filename, "line": f"{finding.span.start.row}", "time": "0"}
+    row = {"line": f"{finding.span.start.row}"} if finding.span.cell is None else {}
+    place = {"file": filename, **row, "time": "0"}
     case = Xml.SubElement(suite, "testcase", {"classname": filename.removesuffix(".py"), "name": title, **place})
     failure = Xml.SubElement(case, "failure", type=finding.severity, message=said(finding))
     failure.text = f"{place_of(filename, finding.span)}: {said_with_hint(finding)}"

@@ -16,7 +16,7 @@ from gradlint.source.documents.joined import Piece, Program
 from gradlint.source.documents.magics import python_of
 from gradlint.source.documents.stand_ins import StandIns
 from gradlint.source.parse import refusal_of_parser
-from gradlint.source.read import LINE_END, split_lines
+from gradlint.source.read import rows_and_ends, split_lines
 
 ORDER = re.compile(r"gradlint:\s*(continue|skip)\b")
 """What a comment says of the next block: it belongs to the program of the one before, or is not checked."""
@@ -36,7 +36,7 @@ class Block(Frozen):
 def document_of(text: str, blocks: Iterable[Block]) -> Document:
     """Return the programs of a text."""
     stand_ins = StandIns.for_document(text)
-    rows, ends = _rows(text)
+    rows, ends = rows_and_ends(text)
     read: list[tuple[int, Piece]] = []  # With the number of the program.
     sources: dict[int, str] = {}
     unread: list[int] = []
@@ -64,22 +64,17 @@ def document_of(text: str, blocks: Iterable[Block]) -> Document:
 
 def rewritten(text: str, blocks: Iterable[Block], changes: Mapping[int, str]) -> str:
     """Return the text with other code in some blocks, by their numbers."""
-    rows, ends = _rows(text)
+    rows, ends = rows_and_ends(text)
     for number, block in reversed(list(enumerate(blocks))):
         if number in changes:
-            end = ends[block.first] or "\n"
+            end, last = ends[block.first] or ends[block.first - 1], ends[block.end - 1]
             new = [f"{block.prefix}{row}" if row else row for row in split_lines(changes[number])]
             old = rows[block.first : block.end]
             # A row without code may have less than the prefix.
             new = [next((had for had in old if had.rstrip() == row.rstrip() and not row.strip()), row) for row in new]
             rows[block.first : block.end] = new
-            ends[block.first : block.end] = [end] * len(new)
+            ends[block.first : block.end] = [*[end] * (len(new) - 1), last]
     return "".join(row + end for row, end in zip(rows, ends, strict=True))
-
-
-def _rows(text: str) -> tuple[list[str], list[str]]:
-    parts = re.split(f"({LINE_END.pattern})", text)
-    return parts[::2], [*parts[1::2], ""]
 
 
 def _source(block: Block, rows: list[str], ends: list[str]) -> str:

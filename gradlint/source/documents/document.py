@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from gradlint.domain.finding import Edit, Finding, Fix, Position, Related, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.source.documents.joined import Piece, Program, joined_again
-from gradlint.source.read import Unusable
+from gradlint.source.read import LARGEST, Unusable
 
 
 class Document(Frozen):
@@ -27,16 +27,20 @@ class Document(Frozen):
 
 
 class Kind(Frozen):
-    """How to read the text of a document, and how to write it with other texts in some of its pieces."""
+    """How to read the text of a document, and how to write it with other texts in some of its pieces.
+
+    A file with more than `largest` bytes is not read.
+    """
 
     read: Callable[[str], Document | Unusable]
     rewrite: Callable[[str, Mapping[int, str]], str]
+    largest: int = LARGEST
 
-    def mended(self, text: str, programs: Mapping[int, str]) -> tuple[str, Document] | None:
-        """Return the document with some of its programs changed, by their index; None if that cannot be written so."""
-        document = self.read(text)
-        if isinstance(document, Unusable) or not programs:
-            return None
+    def mended(self, text: str, document: Document, programs: Mapping[int, str]) -> tuple[str, Document] | None:
+        """Return the document of a text with some of its programs changed, by their index.
+
+        None if that cannot be written so.
+        """
         new = joined_again(document.programs[0].stand_ins, programs.values())
         changes = {number: source for number, source in new.items() if source != document.sources[number]}
         after = self.rewrite(text, changes)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from typing import TypeAlias
 
 from gradlint.domain.finding import Position
 from gradlint.domain.frozen import Frozen
 from gradlint.source.parse import recursion_as_usual
 from gradlint.source.read import UNREADABLE_FILE, Unusable, unreadable
-
-LONGEST = 100_000_000
-"""More letters are refused: GitHub takes no larger file."""
 
 Path: TypeAlias = "tuple[str | int, ...]"
 """The keys and indices that lead to a value."""
@@ -31,8 +27,6 @@ class Stretch(Frozen):
 
 def load(text: str) -> object:
     """Return the data of a JSON text, or why it is none."""
-    if len(text) > LONGEST:
-        return unreadable(f"the notebook is too long: it has more than {LONGEST:,} letters")
     try:
         with recursion_as_usual():
             data: object = json.loads(text)
@@ -92,9 +86,18 @@ def replaced(text: str, stretch: Stretch, items: Sequence[Stretch], new: str) ->
     old = [text[item.start : item.end] for item in items]
     values: list[str] = [json.loads(item) for item in old]
     lines = re.findall(r"[^\n]*\n|[^\n]+", new)
-    written = [json.dumps(line, ensure_ascii=plain) for line in lines]
-    for at, to, length in SequenceMatcher(None, values, lines, autojunk=False).get_matching_blocks():
-        written[to : to + length] = old[at : at + length]
+    head = _alike(values, lines)
+    tail = _alike(values[head:][::-1], lines[head:][::-1])
+    known = dict(zip(values, old, strict=True))
+    middle = lines[head : len(lines) - tail]
+    written = [known.get(line) or json.dumps(line, ensure_ascii=plain) for line in middle]
+    written = [*old[:head], *written, *old[len(old) - tail :]]
     lead = text[stretch.start + 1 : items[0].start]
     between = text[items[0].end : items[1].start] if len(items) > 1 else f",{lead}"
     return f"[{lead}{between.join(written)}{text[items[-1].end : stretch.end - 1]}]"
+
+
+def _alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return with how many equal lines both begin."""
+    shorter = min(len(one), len(other))
+    return next((at for at in range(shorter) if one[at] != other[at]), shorter)

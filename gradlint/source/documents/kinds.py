@@ -13,7 +13,7 @@ from gradlint.source.documents.document import Document, Kind, inward
 from gradlint.source.documents.markdown import MARKDOWN
 from gradlint.source.documents.notebook import NOTEBOOK
 from gradlint.source.documents.rst import RST
-from gradlint.source.read import UNREADABLE_FILE, Unusable, decode, split_lines
+from gradlint.source.read import LARGEST, UNREADABLE_FILE, Unusable, decode, split_lines
 
 KINDS = {".ipynb": NOTEBOOK, ".md": MARKDOWN, ".markdown": MARKDOWN, ".rst": RST}
 
@@ -21,6 +21,12 @@ KINDS = {".ipynb": NOTEBOOK, ".md": MARKDOWN, ".markdown": MARKDOWN, ".rst": RST
 def kind_of(filename: str) -> Kind | None:
     """Return what kind of document a file is; None for one that is Python as a whole."""
     return KINDS.get(os.path.splitext(filename)[1].lower())
+
+
+def largest_of(filename: str) -> int:
+    """Return how many bytes a file may have to be read."""
+    kind = kind_of(filename)
+    return LARGEST if kind is None else kind.largest
 
 
 def text_of(content: bytes, filename: str) -> str | Unusable:

@@ -11,7 +11,7 @@ import re
 import warnings
 
 from gradlint.source.documents.stand_ins import StandIns
-from gradlint.source.read import LINE_END
+from gradlint.source.read import rows_and_ends
 
 PYTHON_CELLS = frozenset(
     {"capture", "debug", "heat", "ipytest", "lprun", "memit", "mprun", "notify", "prun", "px", "scalene", "snakeviz"}
@@ -23,7 +23,7 @@ _CELL_MAGIC = re.compile(r"%%(?P<name>\w+)")
 _MAY_HAVE_MAGICS = re.compile(r"^[ \t]*(?:[%!?/,;]|[a-z_]+ +\S)|=[ \t]*[%!]|\?[ \t]*$", re.MULTILINE)
 _LINE = re.compile(r"([ \t]*)((?:[%!?]|[/,;](?=[\w.])).*)", re.DOTALL)
 _HELP = re.compile(r"([ \t]*)([^#'\"\s][^#'\"]*\?[ \t]*)")
-_ASSIGNED = re.compile(r"([^=#'\"()]*[^=#'\"()!<>+*/%&|^@:-][ \t]*=[ \t]*)([%!].*)", re.DOTALL)
+_ASSIGNED = re.compile(r"([^=#'\"()]*[^ \t=#'\"()!<>+*/%&|^@:-][ \t]*=[ \t]*)([%!].*)", re.DOTALL)
 _AUTOMAGIC = re.compile(
     r"([ \t]*)((?:pip3?|conda|mamba|uv|cd|ls|ll|cat|cp|mv|rm|mkdir|rmdir|man|pylab|load_ext)[ ]+\S.*)"
 )
@@ -35,8 +35,7 @@ UNKNOWN = "get_ipython()"
 
 def python_of(source: str, stand_ins: StandIns) -> str | None:
     """Return the rows of a cell as Python; None for a cell in another language."""
-    parts = re.split(f"({LINE_END.pattern})", source)
-    rows, ends = parts[::2], [*parts[1::2], ""]
+    rows, ends = rows_and_ends(source)
     first = next((number for number, row in enumerate(rows) if row.strip()), 0)
     if (magic := _CELL_MAGIC.match(rows[first].lstrip())) is not None:
         if magic["name"] not in PYTHON_CELLS:
@@ -50,11 +49,10 @@ def python_of(source: str, stand_ins: StandIns) -> str | None:
 def _replace(rows: list[str], start: int, stand_ins: StandIns) -> None:
     """Put Python in the place of each magic."""
     while start < len(rows):
-        row, end = rows[start], _end_of_statement(rows, start)
-        if (replaced := _python_row(row, end == start + 1, stand_ins)) is None:
-            start = end
+        if (replaced := _python_row(rows, start, stand_ins)) is None:
+            start = _end_of_statement(rows, start)
             continue
-        continued = row.endswith("\\")
+        continued = rows[start].endswith("\\")
         rows[start] = replaced
         start += 1
         while continued and start < len(rows):
@@ -63,8 +61,12 @@ def _replace(rows: list[str], start: int, stand_ins: StandIns) -> None:
             start += 1
 
 
-def _python_row(row: str, alone: bool, stand_ins: StandIns) -> str | None:
-    """Return what stands for a row that begins a statement; None if it is Python. `alone`: it also ends it."""
+def _python_row(rows: list[str], start: int, stand_ins: StandIns) -> str | None:
+    """Return what stands for a row that begins a statement; None if it is Python.
+
+    Where a statement ends is asked only of rows that look like a magic: a shell command may open what nothing closes.
+    """
+    row = rows[start]
     timed = _TIMED.fullmatch(row)
     if timed is not None and _is_python(timed[3]):
         return stand_ins.put(timed[1], timed[2], _always(len(timed[2])), timed[3])
@@ -72,11 +74,11 @@ def _python_row(row: str, alone: bool, stand_ins: StandIns) -> str | None:
         return stand_ins.put(found[1], found[2], "pass")
     if (found := _ASSIGNED.fullmatch(row)) is not None:
         return stand_ins.put(found[1], found[2], UNKNOWN)
-    if alone and (found := _HELP.fullmatch(row)) is not None:
-        return stand_ins.put(found[1], found[2], "pass")
-    if alone and (found := _AUTOMAGIC.fullmatch(row)) is not None and not _is_python(row.strip()):
-        return stand_ins.put(found[1], found[2], "pass")
-    return None
+    if (found := _HELP.fullmatch(row)) is None:
+        found = _AUTOMAGIC.fullmatch(row)
+        if found is None or _is_python(row.strip()):
+            return None
+    return stand_ins.put(found[1], found[2], "pass") if _end_of_statement(rows, start) == start + 1 else None
 
 
 def _always(width: int) -> str:

@@ -42,7 +42,7 @@ def _blocks(text: str) -> Iterator[Block]:
 
 
 def _block(rows: list[str], first: int, content: str, order: str) -> Block | None:
-    code = content.split("\n")[:-1]
+    code = content.removesuffix("\n").split("\n") if content else []
     while code and _OPTION.match(code[0]):
         code, first = code[1:], first + 1
     end = first + len(code)

@@ -77,13 +77,15 @@ def rewrite(text: str, changes: Mapping[int, str]) -> str:
     data = load(text)
     paths = {cell.path: changes[cell.number] for cell in _code_cells(data) if cell.number in changes}
     found = stretches(text, lambda path: path in paths or path[:-1] in paths)
-    new: list[tuple[Stretch, str]] = []
-    for path, source in paths.items():
-        items = [stretch for other, stretch in found.items() if other[:-1] == path]
-        new.append((found[path], replaced(text, found[path], items, source)))
-    for stretch, content in sorted(new, key=lambda one: one[0].start, reverse=True):
-        text = text[: stretch.start] + content + text[stretch.end :]
-    return text
+    items: dict[Path, list[Stretch]] = {path: [] for path in paths}
+    for path, stretch in found.items():
+        if path not in paths:
+            items[path[:-1]].append(stretch)
+    parts, at = [], 0
+    for path in sorted(paths, key=lambda path: found[path].start):
+        parts += [text[at : found[path].start], replaced(text, found[path], items[path], paths[path])]
+        at = found[path].end
+    return "".join([*parts, text[at:]])
 
 
 def _code_cells(data: object) -> Iterator[_Cell]:
@@ -141,4 +143,5 @@ def _member(data: object, key: str) -> object:
     return data.get(key) if isinstance(data, dict) else None
 
 
-NOTEBOOK = Kind(read, rewrite)
+NOTEBOOK = Kind(read, rewrite, largest=50_000_000)
+"""The outputs of its cells, pictures among them, make a notebook larger than its code."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 
-from gradlint.source.read import LINE_END, split_lines
+from gradlint.source.read import rows_and_ends, split_lines
 
 TAB = "\t"
 _ABOVE = "if 1:  "
+_NUMBERS = re.compile(r"gradlint_row_([0-9]{1,9})")
+"""What no document holds of all numbers of nine digits."""
 
 
 @dataclass
@@ -25,10 +28,8 @@ class StandIns:
     @classmethod
     def for_document(cls, text: str) -> StandIns:
         """Choose a word that the text does not have."""
-        number = 0
-        while f"gradlint_row_{number}" in text:
-            number += 1
-        return cls(f"gradlint_row_{number}")
+        taken = {number[:end] for number in _NUMBERS.findall(text) for end in range(1, len(number) + 1)}
+        return cls(f"gradlint_row_{next(number for number in count() if str(number) not in taken)}")
 
     def header(self, number: int, text: str = "") -> str:
         """Return the comment that stands before the piece of this number.
@@ -58,8 +59,8 @@ class StandIns:
 
     def _restored(self, piece: str) -> str:
         """Return a piece without what was put into it; the row end that follows each is no part of it."""
-        rows = re.split(f"({LINE_END.pattern})", piece.removesuffix("\n"))
-        return "".join(self._row(row) for row in rows)
+        rows, ends = rows_and_ends(piece.removesuffix("\n"))
+        return "".join(self._row(row) + end for row, end in zip(rows, ends, strict=True))
 
     def _row(self, row: str) -> str:
         row, comment, number = row.partition(f"  # {self.word} ")

@@ -125,3 +125,10 @@ def test_paths_begin_at_the_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyP
     root = checkout({variable: str(tmp_path)})
     assert written("github", report_of(finding(), root=root)).startswith("::error file=sub/a.py,")
     assert checkout({variable: str(tmp_path / "other")}) is checkout({}) is None
+
+
+def test_junit_has_no_line_for_a_cell() -> None:
+    """Rows of cells are not those of the notebook."""
+    cell = finding(span=Span(Position(2, 1), Position(2, 4), 3))
+    cases = [line for line in written("junit", report_of(finding(), cell)).splitlines() if "<testcase" in line]
+    assert [" line=" in case for case in cases] == [True, False]

@@ -55,3 +55,16 @@ def test_a_block_is_written_after_its_prefix() -> None:
     """Other rows, and rows without code, stay as they are."""
     text = "- a\r\n\r\n  ```py\r\n  x\r\n\r\n  y\r\n  ```\r\n"
     assert MARKDOWN.rewrite(text, {0: "x\r\n\r\nz\r\nw"}) == text.replace("  y", "  z\r\n  w")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "new"),
+    [
+        (MARKDOWN, "```py\nx", "```py\ny\nz"),
+        (RST, ".. code:: py\r\n\r\n x", ".. code:: py\r\n\r\n y\r\n z"),
+        (RST, ".. code:: py\n\n x\n", ".. code:: py\n\n y\n z\n"),
+    ],
+)
+def test_the_end_of_the_file_stays(kind: Kind, text: str, new: str) -> None:
+    """No line end is put after a last row that has none."""
+    assert kind.rewrite(text, {0: "y\nz"}) == new

@@ -15,6 +15,7 @@ CELLS = [
     "%matplotlib inline\nx = 1",
     "!pip install \\\n  torch\nx = 1",
     "files = !ls\na, b = %magic 1",
+    "!echo (\n!echo [\nfiles  =  !ls (\nx = (1\n)",
     "if x:\n    !ls\n    %cd ..\nelse:\n    y = !pwd",
     "x?\n??x\ntorch.nn.Linear?\nx.*y?",
     "%%time\nx = 1",
@@ -59,3 +60,16 @@ def test_code_after_a_magic_keeps_its_column() -> None:
 def test_a_value_of_a_magic_is_not_known() -> None:
     """It is no `None`."""
     assert (python_of("x = !ls", StandIns("word")) or "").startswith("x = get_ipython()")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("x", "gradlint_row_0"),
+        ("gradlint_row_0 gradlint_row_12", "gradlint_row_2"),
+        ("gradlint_row_x gradlint_row_999999999999", "gradlint_row_0"),
+    ],
+)
+def test_the_word_of_the_comments_is_free(text: str, word: str) -> None:
+    """It does not even begin a word of the document."""
+    assert StandIns.for_document(text).word == word

@@ -46,6 +46,7 @@ def test_version_3_is_read_and_written() -> None:
     ("before", "new", "after"),
     [
         ('["a\\n", "b"]', "a\nc", '["a\\n", "c"]'),
+        ('["a\\n", "a\\/\\n", "b\\n", "a"]', "c\na/\nd\na", '["c\\n", "a\\/\\n", "d\\n", "a"]'),
         ('[\n   "a\\n",\n   "b"\n  ]', "a\nc\nb", '[\n   "a\\n",\n   "c\\n",\n   "b"\n  ]'),
         ('["\\u00e9\\n", "b"]', "é\nü", '["\\u00e9\\n", "\\u00fc"]'),
         ('["é\\n", "b"]', "é\nü", '["é\\n", "ü"]'),
@@ -70,3 +71,9 @@ def test_only_code_in_python_counts() -> None:
     assert isinstance(read, Document)
     assert [piece.number for program in read.programs for piece in program.pieces] == [3]
     assert (read.refused, read.whole) == ((), True)
+
+
+def test_several_cells_are_written_at_once() -> None:
+    """Each in its place, and a cell that did not change as it was."""
+    text = notebook("a\nb", "c", "d\ne")
+    assert NOTEBOOK.rewrite(text, {3: "d", 1: "a\nb\nc"}) == notebook("a\nb\nc", "c", "d")
