@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gradlint.plugins.installed import PluginError
     from gradlint.settings.config import Config, ConfigError
     from gradlint.settings.file import make_config
-    from gradlint.watch import watch
+    from gradlint.watching import watch
 
     __version__: str
 
@@ -56,7 +56,7 @@ _HOMES = {
     "check_paths": "gradlint.check",
     "check_source": "gradlint.check",
     "make_config": "gradlint.settings.file",
-    "watch": "gradlint.watch",
+    "watch": "gradlint.watching",
 }
 
 _T = TypeVar("_T")

@@ -54,6 +54,12 @@ def test_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(next(outcomes).findings) for _ in range(4)] == [0, 1, 2, 0]
 
 
+def test_names_stay_what_they_are() -> None:
+    """A module that is imported for a name does not take its place."""
+    first = [getattr(gradlint, name) for name in gradlint.__all__]
+    assert [getattr(gradlint, name) for name in gradlint.__all__] == first
+
+
 def test_there_is_nothing_else() -> None:
     """A name that does not exist fails as in any module."""
     with pytest.raises(AttributeError, match="module `gradlint` has no attribute `chekc`"):
@@ -108,4 +114,4 @@ def test_the_page_about_it_is_executed(tmp_path: Path, monkeypatch: pytest.Monke
     blocks = blocks_of(ROOT / "docs" / "python-api.md")
     for block in blocks:
         exec(compile(block.code, block.name, "exec"), names)
-    assert len(blocks) == 3
+    assert len(blocks) == 4

@@ -55,8 +55,8 @@ MAY_IMPORT = {
     },
     "version": set(),
     "__main__": {"entrypoints"},
-    "watch": {"check", "outcome", "settings", "source"},
-    "": {"check", "settings", "domain", "outcome", "plugins", "watch"},
+    "watching": {"check", "outcome", "settings", "source"},
+    "": {"check", "settings", "domain", "outcome", "plugins", "watching"},
 }
 
 

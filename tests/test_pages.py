@@ -39,8 +39,8 @@ def test_links_lead_to_files(page: Path) -> None:
 def test_commands_are_understood(command: str) -> None:
     """By click: command, options, and their values; nothing is run."""
     name, *arguments = shlex.split(command)[1:]
-    with click.Context(cli) as context:
+    with click.Context(cli, **cli.context_settings) as context:
         found = cli.get_command(context, name)
     assert found is not None, f"there is no command {name}"
     if arguments:  # Without any, a page speaks of the command itself.
-        found.make_context(name, arguments)
+        found.make_context(name, arguments, parent=context)

@@ -1,7 +1,7 @@
-"""Let packages adopt gradlint, and print what happens as Markdown: `python -m tools.adopt gpytorch==1.15 ...`.
+"""Let packages adopt gradlint, and print what happens as Markdown: `python -m tools.adopt gpytorch==1.15.2 ...`.
 
 Each wheel is unpacked into a git repository of its own. What follows is what docs/adopting.md advises: a first run, a
-baseline, a green run, and a mistake that is caught beside it.
+baseline, a run that passes, and a mistake that is reported.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def adopt(folder: Path, seeded: Path) -> Iterator[str]:
     """
     _git(folder, "init", "--quiet", "--initial-branch", "main")
     yield from _step(folder, "The first run.", "check")
-    yield from _step(folder, "What is there is written down.", "check", "--write-baseline", BASELINE)
+    yield from _step(folder, "Write the baseline.", "check", "--write-baseline", BASELINE)
     (folder / "gradlint.toml").write_text(f'baseline = "{BASELINE}"\n', encoding="utf-8")
     _git(folder, "add", ".")
     _git(folder, "commit", "--quiet", "--message", "Adopt gradlint")
-    yield from _step(folder, f'With `baseline = "{BASELINE}"` in gradlint.toml, the run is green.', "check")
+    yield from _step(folder, f'With `baseline = "{BASELINE}"` in gradlint.toml, the run passes.', "check")
     with (folder / seeded).open("a", encoding="utf-8") as source:
         source.write(MISTAKE)
-    yield from _step(folder, f"A mistake comes to `{seeded}`; the baseline does not know it.", "check")
-    say = "Without a baseline, only changed lines count."
+    yield from _step(folder, f"Add a mistake to `{seeded}`.", "check")
+    say = "Without a baseline, report changed lines only."
     yield from _step(folder, say, "check", "--isolated", "--diff-base", "main")
 
 
