@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "running": set(),
     "documents": {"domain", "outcome", "source"},
     "judgement": {"domain", "fixes", "plugins", "rules", "source"},
-    "report": {"settings", "domain", "rules", "source", "outcome", "explain", ""},
+    "report": {"settings", "domain", "rules", "source", "outcome", "explain", "fixes", ""},
     "check": {
         *("detect", "documents", "domain", "fixes", "interpreter", "judgement", "outcome"),
         *("plugins", "rules", "running", "settings", "source"),
@@ -73,6 +73,7 @@ HIDDEN = {
         *("gradlint.check", "gradlint.plugins.installed", "gradlint.report.concise"),
         "gradlint.settings.config",
     },
+    "gradlint.entrypoints.suggestions": {"gradlint.source.discover"},  # Only a mistyped command needs it.
     "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
     "gradlint.report.report": {"gradlint.report.fingerprint"},  # Only some formats need it, and hashlib.
     "gradlint.plugins.installed": {"importlib.metadata"},  # Only where a plugin is installed: it takes 0.05 s.

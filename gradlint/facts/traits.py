@@ -315,5 +315,8 @@ TENSORS_ONLY: Final = _methods("tensors_only")
 OF_RESULTS: Final = _methods("of_results")
 """Methods that tensors and arrays have in common, or that other objects rarely have."""
 
+RELEASING: Final = _methods("releasing")
+"""Methods by which a tensor itself is recorded or no longer recorded from there on, or takes the values of another."""
+
 VIEW_ATTRIBUTES: Final = _methods("view_attributes")
 """Attributes that are views of the tensor."""

@@ -17,11 +17,12 @@ from gradlint.confirm.prepare.bindings import bound_by
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.syntax import SWITCHES, blocks_of, header_of, is_name, name_of, root_of
+from gradlint.facts.traits import RELEASING
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 
-_RELEASING = frozenset({"requires_grad_", "detach_", "set_", *SWITCHES})
+_RELEASING = RELEASING | SWITCHES
 """Methods and functions after which autograd takes another way."""
 _FLAGS = frozenset({"requires_grad", "data", "grad", "__class__"})
 """Attributes of tensors that are set to the same end."""
