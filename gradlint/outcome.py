@@ -68,7 +68,7 @@ class Checked(Frozen):
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
     of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may. `house` are the
-    mistakes of plugins: what all others have found is there.
+    mistakes of plugins: what all others have found is there. `remarks` are what people should know of how it was read.
     """
 
     filename: str
@@ -83,6 +83,7 @@ class Checked(Frozen):
     called_off: frozenset[str] = frozenset()
     late: bool = False
     house: tuple[Crash, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Outcome(Frozen):

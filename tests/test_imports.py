@@ -31,14 +31,18 @@ MAY_IMPORT = {
     "documents": {"domain", "outcome", "source"},
     "judgement": {"domain", "fixes", "plugins", "rules", "source"},
     "report": {"settings", "domain", "rules", "source", "outcome", "explain", "fixes", ""},
-    "check": {
+    "checker": {
         *("detect", "documents", "domain", "fixes", "interpreter", "judgement", "outcome"),
-        *("plugins", "rules", "running", "settings", "source"),
+        *("plugins", "rules", "settings", "source"),
     },
+    "pool": {"checker", "outcome", "plugins", "running"},
+    "check": {"checker", "domain", "judgement", "outcome", "pool", "running", "settings", "source"},
     "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
         "check",
+        "checker",
+        "pool",
         "settings",
         "domain",
         "facts",

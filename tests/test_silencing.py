@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gradlint.check import Checker, check_source
+from gradlint.check import check_source
+from gradlint.checker import Checker
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradlint import Config, check_paths
-from gradlint.check import Checker
+from gradlint.checker import Checker
 
 from .choose import Entry, Mutant, chosen, entries
 

@@ -7,12 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from gradlint.check import FILE_SECONDS, Checker, check_content, check_paths
+from gradlint.check import check_content, check_paths
+from gradlint.checker import FILE_SECONDS, Checker
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.adoption_options import adoption_options
@@ -25,6 +27,7 @@ from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.showing import showing_options
 from gradlint.outcome import Outcome
+from gradlint.pool import processors
 from gradlint.report.formats import writer
 from gradlint.report.paint import Choice as Colour
 from gradlint.report.paint import Paint
@@ -41,10 +44,13 @@ if TYPE_CHECKING:
     from gradlint.entrypoints.adopting import Adopting
     from gradlint.entrypoints.proving import Terms
 
+Heals: TypeAlias = "Callable[[Finding, str], bool]"
+
 STDIN = "-"
 DATA = ("json", "json-lines")
 """The formats that have the repros in any case."""
 _SECONDS = click.FloatRange(min=0)
+_JOBS_HELP = "Check in so many processes; auto: one for each processor."
 _SECONDS_HELP = "Confirm for so long, the most severe findings first."
 
 
@@ -73,6 +79,7 @@ class Options:
     diff_base: str | None
     follow_links: bool
     file_seconds: float
+    jobs: int
     stdin_filename: str | None
     output_format: str | None
     output_file: Path | None
@@ -82,6 +89,15 @@ class Options:
     quiet: bool
     statistics: bool
     traceback: bool
+
+
+def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: str) -> int:
+    """Return how many processes check; `auto` is one for each processor."""
+    if value == "auto":
+        return processors()
+    if not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise click.BadParameter(f"`{value}` is neither a number of processes nor `auto`", context, parameter)
+    return int(value)
 
 
 _OWN = [one.name for one in fields(Options) if one.name != "configs"]
@@ -112,6 +128,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
     show_default=True,
     help="Give a file up that takes more of the processor's time; 0: never.",
 )
+@click.option("--jobs", "-j", callback=_number_of_jobs, default="auto", show_default=True, metavar="N", help=_JOBS_HELP)
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @output_options
 @showing_options
@@ -238,25 +255,26 @@ def _piped(options: Options) -> bytes | None:
 def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     with _proof(terms) as heals:
-
-        def wanted(finding: Finding, config: Config, text: str) -> bool:
-            return (options.diff or config.fix) and config.fixes(finding) and heals(finding, text)
-
-        checker = Checker(wanted=wanted, seconds=options.file_seconds)
+        checker = Checker(wanted=partial(_is_wanted, options.diff, heals), seconds=options.file_seconds)
         if piped is not None:
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:
-            force = options.force_exclude
-            return check_paths(paths, configs=configs, force_exclude=force, progress=bar, checker=checker)
+            force, jobs = options.force_exclude, options.jobs if heals is None else 1
+            return check_paths(paths, configs=configs, force_exclude=force, progress=bar, checker=checker, jobs=jobs)
         finally:
             bar.clear()
 
 
+def _is_wanted(diff: bool, heals: Heals | None, finding: Finding, config: Config, text: str) -> bool:
+    """Return whether a fix is to be made in a text."""
+    return (diff or config.fix) and config.fixes(finding) and (heals is None or heals(finding, text))
+
+
 @contextmanager
-def _proof(terms: Terms | None) -> Iterator[Callable[[Finding, str], bool]]:
-    """What a fix has to pass: with --confirm, torch must show the fault before it and not after it."""
+def _proof(terms: Terms | None) -> Iterator[Heals | None]:
+    """What a fix has to pass, if anything: with --confirm, torch must show the fault before it and not after it."""
     if terms is None:
-        yield lambda finding, text: True
+        yield None
         return
 
     from gradlint.entrypoints import proving

@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     An interrupt ends the process at once, with 130.
     """
     code = _run(arguments)
-    if is_working():  # Interrupted: Python would wait for the thread that works.
+    if code == INTERRUPTED or is_working():  # Python would wait for the thread that works, or end by the signal.
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):
                 stream.flush()

@@ -50,6 +50,7 @@ class Loading:
         self.run = run
         self.running: list[str] = []
         self.needs: list[set[str]] = []
+        self.heights: list[int] = []
         self.on_the_way: list[bool] = []
         self.provisional: dict[str, Loaded] = {}
         self.seen: dict[str, Unit] = {}
@@ -79,29 +80,47 @@ class Loading:
         if path in self.provisional:
             self.on_the_way = [True] * len(self.running)
             return self.provisional[path]
-        if not isinstance(unit.loaded, Loaded):
+        if not isinstance(unit.loaded, Loaded) or not self._reaches(unit):
             return self._run(unit)
         for needs in self.needs:
             needs |= unit.needs
-        for needed in unit.needs:
-            inner = self.other_files.unit(needed)
-            if inner is not None:
-                self.seen[needed] = inner
+        self._rise(unit.height)
         return unit.loaded
+
+    def _reaches(self, unit: Unit) -> bool:
+        """Return whether what was learnt of a file would be learnt here as well, and look into all that it needs.
+
+        What is found must not depend on what was checked before.
+        """
+        inner = {needed: self.other_files.unit(needed) for needed in unit.needs if needed not in self.seen}
+        known = {path: one for path, one in inner.items() if one is not None}
+        room = self._room - sum(len(one.text) for one in known.values() if one.installed)
+        if room < 0 or len(self.running) + unit.height > CHAIN:
+            return False
+        self._room = room
+        self.seen |= known
+        return True
+
+    def _rise(self, height: int) -> None:
+        """Note how long the chain of files below the one that is being run is."""
+        if self.heights:
+            self.heights[-1] = max(self.heights[-1], height)
 
     def _run(self, unit: Unit) -> Loaded:
         self.running.append(unit.path)
         self.needs.append(set())
+        self.heights.append(0)
         self.on_the_way.append(False)
         with ancient():
             loaded = self.run(unit, self)
         self.running.pop()
-        needs = self.needs.pop()
+        needs, height = self.needs.pop(), self.heights.pop() + 1
+        self._rise(height)
         if self.on_the_way.pop():
             self.provisional[unit.path] = loaded
             self.on_the_way = [True] * len(self.running)
         else:
-            unit.loaded, unit.needs = loaded, frozenset(needs)
+            unit.loaded, unit.needs, unit.height = loaded, frozenset(needs), height
         return loaded
 
 

@@ -63,6 +63,11 @@ def switched_off() -> Iterator[None]:
         _switched_off -= 1
 
 
+def is_switched_off() -> bool:
+    """Return whether plugins are gone without."""
+    return _switched_off > 0
+
+
 def plugins(group: str) -> tuple[Plugin, ...]:
     """Return the plugins of one group, ordered by package and name; all are loaded at once.
 

@@ -19,9 +19,10 @@ from gradlint.source.read import Unusable, decode, read_bytes
 class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
-    `loaded` is what the interpreter found on the top level, and `needs` the files it looked into for that; `fragment`
-    is what its names stand for, `ranges` are the places of the nodes. All are kept for the files that come later in the
-    same run. A statement of an `installed` file stands in its `file` after so many `rows`; nothing is reported there.
+    `loaded` is what the interpreter found on the top level, `needs` the files it looked into for that, and `height` how
+    long the longest chain is in which each file looks into the next, with this one; `fragment` is what its names stand
+    for, `ranges` are the places of the nodes. All are kept for the files that come later in the same run. A statement
+    of an `installed` file stands in its `file` after so many `rows`; nothing is reported there.
     """
 
     def __init__(self, path: str, text: str, module: cst.Module, installed: tuple[str, int] | None = None) -> None:
@@ -33,6 +34,7 @@ class Unit:
         self.code: Code = lower_module(module)
         self.loaded: object = None
         self.needs: frozenset[str] = frozenset()
+        self.height = 1
         self.fragment: object = None
         self.ranges: object = None
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from gradlint.check import Checker, check_source
+from gradlint.check import check_source
+from gradlint.checker import Checker
 from gradlint.confirm.check.error import Claim
 from gradlint.confirm.check.evidence import is_local, measure_of, obstacle, pattern_of, slips_of
 from gradlint.confirm.prove import Prover

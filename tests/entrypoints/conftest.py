@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import gradlint.check
+import gradlint.checker
 import gradlint.entrypoints.adopting
 import gradlint.entrypoints.check
 import gradlint.entrypoints.rule
@@ -44,14 +44,14 @@ def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fake rules and interpreter, wherever the real ones are looked up."""
     commands = gradlint.entrypoints.check, gradlint.entrypoints.rule, gradlint.entrypoints.rules
     for module in (
-        gradlint.check,
+        gradlint.checker,
         gradlint.settings.words,
         gradlint.rules.registry,
         gradlint.entrypoints.adopting,
         *commands,
     ):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
-    monkeypatch.setattr(gradlint.check, "INTERPRET", fake_interpret)
+    monkeypatch.setattr(gradlint.checker, "INTERPRET", fake_interpret)
 
 
 @pytest.fixture

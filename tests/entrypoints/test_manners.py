@@ -30,12 +30,12 @@ def test_a_signal_ends_the_run_at_once(tmp_path: Path, number: signal.Signals) -
     """While a parser or the interpreter works in its thread: no traceback, no abort of Python's."""
     (tmp_path / "a.py").write_text("import torch\n" + "w = torch.ones(3, requires_grad=True)\nw += 1\n" * 20_000)
     program = (
-        "import signal, sys, threading, gradlint.entrypoints.cli as cli, gradlint.check as check\n"
-        "work = check.Checker.check_file\n"
+        "import signal, sys, threading, gradlint.entrypoints.cli as cli, gradlint.checker as checker\n"
+        "work = checker.Checker.perform\n"
         "def told(*arguments):\n"
         "    print('working', file=sys.stderr, flush=True)\n"
         "    return work(*arguments)\n"
-        "check.Checker.check_file = told\n"
+        "checker.Checker.perform = told\n"
         "sys.exit(cli.main(['check', 'a.py']))\n"
     )
     with subprocess.Popen(

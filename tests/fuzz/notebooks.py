@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 
-from gradlint.check import Checker, check_content
+from gradlint.check import check_content
+from gradlint.checker import Checker
 from gradlint.settings.config import Config
 from tests.fuzz.programs import swapped
 from tests.harness.notebooks import notebook

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from gradlint.check import Checker, check_source
+from gradlint.check import check_source
+from gradlint.checker import Checker
 from gradlint.domain.size import LARGEST, bounded, bounded_record
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Unknown, Value

@@ -1,0 +1,297 @@
+"""The check of one file: read -> parse -> interpret -> rules judge events -> suppress, sort.
+
+A mistake in a file becomes a finding; a crash of gradlint itself is caught here, once per file, and reported as ours;
+the run goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Protocol
+
+import libcst as cst
+
+from gradlint.detect import detectors
+from gradlint.documents import Pages
+from gradlint.domain.clock import OutOfTimeError, limited
+from gradlint.domain.event import Event
+from gradlint.domain.finding import Finding
+from gradlint.domain.frozen import Frozen
+from gradlint.fixes.mend import mend, without_fix_on_other_rows
+from gradlint.interpreter.interpret import interpret
+from gradlint.judgement import Entrances, finding_about, findings_of, grounded, is_settled, judge
+from gradlint.outcome import Checked, Crash
+from gradlint.plugins.guard import has_failed, noting
+from gradlint.rules.base import Rule
+from gradlint.rules.registry import all_rules
+from gradlint.settings.config import Config
+from gradlint.settings.selection import matches
+from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
+from gradlint.source.discover import Found
+from gradlint.source.documents.document import Kind
+from gradlint.source.documents.joined import Program
+from gradlint.source.documents.kinds import kind_of, largest_of, text_of
+from gradlint.source.files import Files, Unit
+from gradlint.source.layout import Layout
+from gradlint.source.modes import called_off
+from gradlint.source.parse import refusal_of_compiler
+from gradlint.source.projects import Projects
+from gradlint.source.read import Unusable, is_about_torch, mentions_torch, read_bytes
+
+
+class Interpreted(Protocol):
+    """What the interpreter hands over."""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What torch was seen to do, in order."""
+
+    @property
+    def absences(self) -> Sequence[Event]:
+        """What did not happen on any path; of other files this says nothing."""
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """The other files that were read; events may be about nodes of these."""
+
+    @property
+    def entrances(self) -> Entrances:
+        """The calls that led to each function of an installed package."""
+
+    @property
+    def give_ups(self) -> Mapping[str, int]:
+        """What the interpreter gave up, counted."""
+
+
+class Interpret(Protocol):
+    """What runs a module."""
+
+    def __call__(
+        self, module: cst.Module, lines: int, path: str, other_files: Files, *, assumes: bool = True
+    ) -> Interpreted:
+        """Take the module, its number of lines, which bounds the work, and its file with those that it may import.
+
+        With `assumes` false nothing is taken that is not known.
+        """
+
+
+INTERPRET: Interpret = partial(interpret, listeners=detectors)
+"""The interpreter, with the detectors listening."""
+
+FILE_SECONDS = 30.0
+"""How much of the processor's time the check of one file may take."""
+
+
+class Task(Frozen):
+    """The check of one file: `also` is what that of others has found in it, in order.
+
+    `held` is what it holds, if it is not to be read from disk. With `mends` false no fixes are made.
+    """
+
+    found: Found
+    also: tuple[Finding, ...] = ()
+    held: bytes | str | None = None
+    mends: bool = True
+
+
+class Checker:
+    """The path of one file, with the rules and the interpreter to use on it."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule] | None = None,
+        interpret: Interpret | None = None,
+        *,
+        wanted: Callable[[Finding, Config, str], bool] | None = None,
+        seconds: float = FILE_SECONDS,
+    ) -> None:
+        """`wanted` says whose fixes to make in a text; without it, none are.
+
+        A file that takes more `seconds` of the processor's time is given up; with 0, none is.
+        """
+        self._given = rules, interpret
+        self._seconds = seconds
+        self._rules = all_rules() if rules is None else tuple(rules)
+        self._wanted = wanted
+        self._interpret = interpret or INTERPRET
+        self._chosen: dict[Config, tuple[Rule, ...]] = {}
+        self._projects = Projects()
+
+    def __reduce__(self) -> tuple[Callable[[], Checker], tuple[()]]:
+        """Let another process have such a checker: without what this one has learnt."""
+        given = partial(Checker, self._given[0], self._given[1], wanted=self._wanted, seconds=self._seconds)
+        return given, ()
+
+    def perform(self, task: Task) -> Checked:
+        """Do a task; without the word torch in it, a file is looked at only if it was named, or others found something.
+
+        Never raises.
+        """
+        found, also = task.found, task.also
+        content = (
+            task.held if task.held is not None else found.problem or read_bytes(found.path, largest_of(found.name))
+        )
+        chosen = task.held is not None or found.explicit or also
+        if isinstance(content, bytes) and not (chosen or mentions_torch(content)):
+            return Checked(found.name)
+        if also:
+            return self._guarded(found.name, lambda: self._check_again(content, found, also))
+        wanted, self._wanted = self._wanted, self._wanted if task.mends else None
+        try:
+            return self.check_content(content, found.name, found.config)
+        finally:
+            self._wanted = wanted
+
+    def _check_again(self, content: bytes | str | Unusable, found: Found, also: Sequence[Finding]) -> Checked:
+        text = text_of(content, found.name) if isinstance(content, bytes) else content
+        if isinstance(text, Unusable):
+            return self._refuse(text, "", found.name, found.config)
+        return self.check_text(text, found.name, found.config, also)
+
+    def check_content(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
+        """Whatever the file holds."""
+        return self._guarded(filename, lambda: self.check_whole(content, filename, config))
+
+    def _guarded(self, filename: str, check: Callable[[], Checked]) -> Checked:
+        """Check a file within its time. This is the one boundary that no crash of ours passes."""
+        try:
+            with limited(self._seconds), noting() as noted:
+                checked = check()
+        except OutOfTimeError:
+            return Checked(filename, late=True)
+        except Exception as error:
+            return Checked(filename, crash=Crash.of(filename, error))
+        house = tuple(Crash.of(filename, error, whose) for whose, error in noted.items())
+        return replace(checked, house=house) if house else checked
+
+    def check_whole(self, content: bytes | str | Unusable, filename: str, config: Config) -> Checked:
+        """Check a file, or all programs of a document; crashes and the time are for the caller to see to."""
+        text = text_of(content, filename) if isinstance(content, bytes) else content
+        if isinstance(text, Unusable):
+            return self._refuse(text, "", filename, config)
+        if (kind := kind_of(filename)) is not None:
+            return self._check_document(kind, text, filename, config)
+        checked = self.check_text(text, filename, config)
+        return checked if self._wanted is None else self._mend(text, checked, config)
+
+    def _check_document(self, kind: Kind, text: str, filename: str, config: Config) -> Checked:
+        document = kind.read(text)
+        if isinstance(document, Unusable):
+            return self._refuse(document, "", filename, config)
+
+        def check(program: Program) -> tuple[Checked, Checked]:
+            found = self.check_text(program.text, filename, config, whole=document.whole)
+            mended = found if self._wanted is None else self._mend(program.text, found, config, program, document.whole)
+            return found, mended
+
+        refused = [
+            replace(finding, span=piece.outward(finding.span))
+            for piece, unusable in document.refused
+            for finding in self._refuse(unusable, piece.text, filename, config).findings
+        ]
+        checked = Pages(kind, text, filename, document).checked(refused, check)
+        doubts = (document.caveat,) if document.caveat and checked.findings else ()
+        return replace(checked, remarks=(*document.remarks, *doubts))
+
+    def _mend(
+        self, text: str, checked: Checked, config: Config, program: Program | None = None, whole: bool = True
+    ) -> Checked:
+        """Make the fixes that are wanted, of a document those that stay in one of its pieces.
+
+        The findings are those of the mended text. No file is written here.
+        """
+        wanted, filename = self._wanted, checked.filename
+        assert wanted is not None
+
+        def is_wanted(finding: Finding, now: str) -> bool:
+            crosses = program is not None and finding.fix is not None and program.holder(finding.fix, now) is None
+            return not crosses and wanted(finding, config, now)
+
+        check = partial(self.check_text, filename=filename, config=config, whole=whole)
+        last, mended = mend(text, checked, check, is_wanted)
+        touched = mended.after != text or mended.broken or not mended.settled
+        return replace(last, mended=replace(mended, found=checked.findings)) if touched else last
+
+    def check_text(
+        self, text: str, filename: str, config: Config, also: Sequence[Finding] = (), *, whole: bool = True
+    ) -> Checked:
+        """Parse, interpret, judge, suppress; a text that is not about torch, of which nothing is said, is only parsed.
+
+        `also` is what the check of other files has found in this one. If it is not the `whole` program, it is not known
+        what is missing in it.
+        """
+        path = os.path.abspath(filename) if os.path.isfile(filename) else ""
+        files = self._projects.files(config)
+        unit = files.own(path, text)
+        if isinstance(unit, Unusable):
+            return self._refuse(unit, text, filename, config)
+        if not is_about_torch(text) and not also:
+            return Checked(filename)
+        try:
+            return self._check_unit(unit, text, path, filename, config, also, whole)
+        except OutOfTimeError:
+            raise
+        except Exception:
+            refusal = refusal_of_compiler(text)
+            if refusal is None:
+                raise
+            return self._refuse(refusal, text, filename, config)  # It parses, and is no program of Python's.
+
+    def _check_unit(
+        self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding], whole: bool
+    ) -> Checked:
+        """Interpret, judge, suppress."""
+        files = self._projects.files(config)
+        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
+        interpretation, rules = run(), self.rules_for(config, filename)
+        found, elsewhere = self._judged(interpretation, unit.module, filename, rules, whole)
+        if any(finding.assumptions for finding in (*found, *elsewhere)):
+            bare = self._judged(run(assumes=False), unit.module, filename, rules, whole)
+            found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
+        if "\f" in text:
+            found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
+        found = tuple(finding for finding in found if not is_settled(finding, also))
+        found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
+        complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
+        judged = [rule for rule in rules if not has_failed(rule.plugin)]
+        kept, silenced = Silencing(self._rules, judged, complete).apply(found, text, filename, config)
+        return Checked(
+            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
+            elsewhere=elsewhere,
+            called_off=called_off(unit.module, text),
+        )
+
+    def _judged(
+        self, seen: Interpreted, module: cst.Module, filename: str, rules: Sequence[Rule], whole: bool
+    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """The findings in this file, and those in others, whose configuration is not known here."""
+        said = judge(seen.events, self._rules if seen.units else rules)
+        missing = judge(seen.absences, rules) if whole else []
+        found = findings_of(said, missing, module, filename, seen.units, seen.entrances) if said or missing else ()
+        codes = {rule.code for rule in rules}
+        here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
+        return here, tuple(finding for finding in found if finding.filename != filename)
+
+    def layout(self, config: Config) -> Layout:
+        """Return where the imports of files of a configuration lead."""
+        return self._projects.files(config)
+
+    def end(self) -> tuple[str, ...]:
+        """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
+        return self._projects.end()
+
+    def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
+        rules = (rule for rule in self.rules_for(config, filename) if rule.code == unusable.code)
+        found = tuple(finding_about(unusable, rule, filename) for rule in rules)
+        kept, silenced = Silencing(self._rules, (), False).apply(found, text, filename, config)
+        return Checked(filename, kept, text, silenced)
+
+    def rules_for(self, config: Config, filename: str) -> tuple[Rule, ...]:
+        """Return the rules that count in a file."""
+        if config not in self._chosen:
+            self._chosen[config] = config.selected(self._rules)
+        ignored = config.ignored(filename)
+        return tuple(rule for rule in self._chosen[config] if not any(matches(word, rule) for word in ignored))
