@@ -6,38 +6,25 @@ Command line, flake8 plugin, and Python API all come through here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
-from gradlint.checker import Checker, Task
+from gradlint.checker import Checker, Perform, Progress, Task
 from gradlint.domain.finding import Finding
 from gradlint.judgement import grounded, is_settled, uncalled
 from gradlint.outcome import Checked, Outcome
-from gradlint.pool import Pool
+from gradlint.results import Results
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
 from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.importers import importers_of
 from gradlint.source.read import OUTSIDE
+from gradlint.workers import Workers
 
 _PROJECT = 2_000
 """A project of more files is not searched for those that import one."""
-
-_SHARE = 150_000
-"""So many bytes of files are left to each process at least: to start one takes as long as to check them."""
-
-Progress = Callable[[int, int], None]
-"""Is told how many of how many files are done."""
-
-
-class Perform(Protocol):
-    """What does tasks, here or in other processes, and gives what came of each, in order."""
-
-    def __call__(self, tasks: Sequence[Task], progress: Progress | None = None, /) -> list[Checked]:
-        """Do all of them."""
 
 
 def check_paths(
@@ -48,13 +35,14 @@ def check_paths(
     force_exclude: bool = False,
     progress: Progress | None = None,
     checker: Checker | None = None,
+    results: Results | None = None,
     jobs: int = 1,
 ) -> Outcome:
     """Check files, and Python files below directories, by the nearest configuration unless one is given.
 
     `force_exclude`: files that are named are left out, too, where the configuration excludes them. `progress` is told
     how many of how many files are done. At most `jobs` processes check; what is found does not depend on their number.
-    `configs` and `checker` are gradlint's own.
+    `configs`, `checker`, and `results` are gradlint's own.
 
     Raises:
         ConfigError: a configuration file that cannot be used.
@@ -66,45 +54,15 @@ def check_paths(
     checking = checker or Checker()
     links = tuple(f"{link}: {OUTSIDE}" for link in discovery.links)
 
-    def run(perform: Perform) -> Outcome:
+    with Workers(checking, jobs) as workers:
+        perform = workers.perform if results is None else results.remembered(workers.perform)
         checked = perform([Task(found) for found in files], progress)
         context = perform(_importers(files, discovery, checking))
-        return Outcome(_gathered(files, checked, context, checking, perform))
-
-    number = min(jobs, len(files), _size(files) // _SHARE) if jobs > 1 else 1
-    if number > 1:
-        with Pool(checking, number) as pool:
-            outcome = run(pool.perform)
-            ends = [*checking.end(), *pool.end()]
-    else:
-        outcome, ends = _alone(checking, run), [*checking.end()]
-    return replace(outcome, warnings=(*_remarks(outcome), *dict.fromkeys(ends), *links, *discovery.broken))
-
-
-def _size(files: Iterable[Found]) -> int:
-    """Return how many bytes there are to check; the estimate is not worth an error."""
-    total = 0
-    for found in files:
-        try:
-            total += os.stat(found.path).st_size
-        except OSError:
-            continue
-    return total
-
-
-def _alone(checker: Checker, run: Callable[[Perform], Outcome]) -> Outcome:
-    """Let the tasks be done in this process."""
-
-    def perform(tasks: Sequence[Task], progress: Progress | None = None, /) -> list[Checked]:
-        done: list[Checked] = []
-        for task in tasks:
-            done.append(checker.perform(task))
-            if progress is not None:
-                progress(len(done), len(tasks))
-        return done
-
-    with no_collection():
-        return with_deep_stack(lambda: run(perform))
+        outcome = Outcome(_gathered(files, checked, context, checking, perform))
+        ends = workers.end()
+    if results is not None:
+        results.save()
+    return replace(outcome, warnings=(*_remarks(outcome), *ends, *links, *discovery.broken))
 
 
 def _remarks(outcome: Outcome) -> Iterable[str]:
@@ -127,13 +85,11 @@ def check_content(content: bytes | str, filename: str, config: Config, checker: 
     path = Path(os.path.abspath(filename))
     found = Found(filename, path, config, explicit=os.path.isfile(path))
 
-    def run(perform: Perform) -> Outcome:
-        checked = perform([Task(found, held=content)])
-        context = perform(_importers([found], Discovery(Configs(config)), checking))
-        return Outcome(_gathered([found], checked, context, checking, perform, content))
-
-    outcome = _alone(checking, run)
-    return replace(outcome, warnings=(*_remarks(outcome), *checking.end()))
+    with Workers(checking) as workers:
+        checked = workers.perform([Task(found, held=content)])
+        context = workers.perform(_importers([found], Discovery(Configs(config)), checking))
+        outcome = Outcome(_gathered([found], checked, context, checking, workers.perform, content))
+        return replace(outcome, warnings=(*_remarks(outcome), *workers.end()))
 
 
 def _importers(files: Sequence[Found], discovery: Discovery, checker: Checker) -> list[Task]:
@@ -141,12 +97,12 @@ def _importers(files: Sequence[Found], discovery: Discovery, checker: Checker) -
     named = [found for found in files if found.explicit and found.path.suffix == SUFFIX]
     if not named:
         return []
-    layout = checker.layout(named[0].config)
+    layout = checker.files(named[0].config)
     folders = dict.fromkeys(layout.project(str(found.path)) for found in named)
     checked = {found.path for found in files}
     around = (one for one in discovery.around(folders, _PROJECT) if one.path.suffix == SUFFIX)
     others = {str(one.path): one for one in around if one.path not in checked}
-    importers = importers_of([str(found.path) for found in named], others, layout)
+    importers = with_deep_stack(lambda: importers_of([str(found.path) for found in named], others, layout))
     return [Task(others[path], mends=False) for path in importers]
 
 

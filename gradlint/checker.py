@@ -34,12 +34,15 @@ from gradlint.source.discover import Found
 from gradlint.source.documents.document import Kind
 from gradlint.source.documents.joined import Program
 from gradlint.source.documents.kinds import kind_of, largest_of, text_of
-from gradlint.source.files import Files, Unit
-from gradlint.source.layout import Layout
+from gradlint.source.files import Files, Unit, digest_of
+from gradlint.source.kept import Keeping
 from gradlint.source.modes import called_off
 from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, is_about_torch, mentions_torch, read_bytes
+
+Progress = Callable[[int, int], None]
+"""Is told how many of how many files are done."""
 
 
 class Interpreted(Protocol):
@@ -97,6 +100,13 @@ class Task(Frozen):
     mends: bool = True
 
 
+class Perform(Protocol):
+    """What does tasks, here or in other processes, and gives what came of each, in order."""
+
+    def __call__(self, tasks: Sequence[Task], progress: Progress | None = None, /) -> list[Checked]:
+        """Do all of them."""
+
+
 class Checker:
     """The path of one file, with the rules and the interpreter to use on it."""
 
@@ -107,23 +117,24 @@ class Checker:
         *,
         wanted: Callable[[Finding, Config, str], bool] | None = None,
         seconds: float = FILE_SECONDS,
+        keeping: Keeping | None = None,
     ) -> None:
         """`wanted` says whose fixes to make in a text; without it, none are.
 
-        A file that takes more `seconds` of the processor's time is given up; with 0, none is.
+        A file that takes more `seconds` of the processor's time is given up; with 0, none is. `keeping` says where to
+        keep what is learnt of installed packages.
         """
-        self._given = rules, interpret
+        self._made = partial(Checker, rules, interpret, wanted=wanted, seconds=seconds, keeping=keeping)
         self._seconds = seconds
         self._rules = all_rules() if rules is None else tuple(rules)
         self._wanted = wanted
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
-        self._projects = Projects()
+        self._projects = Projects(keeping)
 
     def __reduce__(self) -> tuple[Callable[[], Checker], tuple[()]]:
         """Let another process have such a checker: without what this one has learnt."""
-        given = partial(Checker, self._given[0], self._given[1], wanted=self._wanted, seconds=self._seconds)
-        return given, ()
+        return self._made, ()
 
     def perform(self, task: Task) -> Checked:
         """Do a task; without the word torch in it, a file is looked at only if it was named, or others found something.
@@ -137,13 +148,16 @@ class Checker:
         chosen = task.held is not None or found.explicit or also
         if isinstance(content, bytes) and not (chosen or mentions_torch(content)):
             return Checked(found.name)
-        if also:
-            return self._guarded(found.name, lambda: self._check_again(content, found, also))
         wanted, self._wanted = self._wanted, self._wanted if task.mends else None
         try:
-            return self.check_content(content, found.name, found.config)
+            with self.files(found.config).asked.recording() as asked:
+                if also:
+                    checked = self._guarded(found.name, lambda: self._check_again(content, found, also))
+                else:
+                    checked = self.check_content(content, found.name, found.config)
         finally:
             self._wanted = wanted
+        return replace(checked, asked=asked, digest=digest_of(content if isinstance(content, bytes) else None))
 
     def _check_again(self, content: bytes | str | Unusable, found: Found, also: Sequence[Finding]) -> Checked:
         text = text_of(content, found.name) if isinstance(content, bytes) else content
@@ -275,8 +289,8 @@ class Checker:
         here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
         return here, tuple(finding for finding in found if finding.filename != filename)
 
-    def layout(self, config: Config) -> Layout:
-        """Return where the imports of files of a configuration lead."""
+    def files(self, config: Config) -> Files:
+        """Return the files that those of a configuration may import."""
         return self._projects.files(config)
 
     def end(self) -> tuple[str, ...]:

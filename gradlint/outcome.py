@@ -9,6 +9,7 @@ from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 
+from gradlint.domain.asked import Answer, Question
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 
@@ -68,7 +69,8 @@ class Checked(Frozen):
     `mended` is set where fixes were asked for; the findings are those that are left then. `elsewhere` is what
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
     of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may. `house` are the
-    mistakes of plugins: what all others have found is there. `remarks` are what people should know of how it was read.
+    mistakes of plugins: what all others have found is there. `remarks` are what people should know of how it was read,
+    `asked` is what was asked about other files, and `digest` tells what the file holds from other contents.
     """
 
     filename: str
@@ -84,6 +86,8 @@ class Checked(Frozen):
     late: bool = False
     house: tuple[Crash, ...] = ()
     remarks: tuple[str, ...] = ()
+    asked: Mapping[Question, Answer] = field(default_factory=dict, compare=False)
+    digest: str | None = field(default=None, compare=False)
 
 
 class Outcome(Frozen):

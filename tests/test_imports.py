@@ -36,13 +36,16 @@ MAY_IMPORT = {
         *("plugins", "rules", "settings", "source"),
     },
     "pool": {"checker", "outcome", "plugins", "running"},
-    "check": {"checker", "domain", "judgement", "outcome", "pool", "running", "settings", "source"},
+    "workers": {"checker", "outcome", "pool", "running"},
+    "results": {"checker", "domain", "outcome", "plugins", "rules", "source"},
+    "check": {"checker", "domain", "judgement", "outcome", "results", "running", "settings", "source", "workers"},
     "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
         "check",
         "checker",
         "pool",
+        "results",
         "settings",
         "domain",
         "facts",
@@ -70,7 +73,7 @@ WORKER = "gradlint.confirm.worker"
 HIDDEN = {
     "gradlint.entrypoints.check": {
         "gradlint.entrypoints.proving",  # Only --confirm needs the sandbox's 25 files.
-        "gradlint.entrypoints.adopting",  # Only baselines need hashlib.
+        "gradlint.entrypoints.adopting",  # Only baselines and changed lines need it.
     },
     "gradlint.entrypoints.flake8": {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
@@ -79,7 +82,7 @@ HIDDEN = {
     },
     "gradlint.entrypoints.suggestions": {"gradlint.source.discover"},  # Only a mistyped command needs it.
     "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
-    "gradlint.report.report": {"gradlint.report.fingerprint"},  # Only some formats need it, and hashlib.
+    "gradlint.report.report": {"gradlint.report.fingerprint"},  # Only some formats need it.
     "gradlint.plugins.installed": {"importlib.metadata"},  # Only where a plugin is installed: it takes 0.05 s.
     "gradlint.confirm.worker.walls": {"resource"},  # Windows has no such module.
 }
@@ -228,4 +231,4 @@ def test_a_format_costs_nothing_unless_it_is_asked_for() -> None:
     )
     formats = {module for module in loaded if module.startswith("gradlint.report.formats.")}
     assert formats == {"gradlint.report.formats.concise"}
-    assert loaded.isdisjoint({"hashlib", "xml.etree.ElementTree", "gradlint.report.fingerprint"})
+    assert loaded.isdisjoint({"xml.etree.ElementTree", "gradlint.report.fingerprint"})

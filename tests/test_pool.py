@@ -65,7 +65,7 @@ def test_each_answers_what_one_process_would(tree: Path, forks: bool) -> None:
 
 def test_the_outcome_is_the_same(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of what files show in each other."""
-    monkeypatch.setattr("gradlint.check._SHARE", 1)
+    monkeypatch.setattr("gradlint.workers._SHARE", 1)
     one, two = (check_paths(["."], Config(), jobs=jobs) for jobs in (1, 2))
     assert one == two
     assert sum(finding.filename.endswith("helper.py") for finding in one.findings) == 4

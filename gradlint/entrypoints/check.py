@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from gradlint.check import check_content, check_paths
-from gradlint.checker import FILE_SECONDS, Checker
+from gradlint.checker import Checker
 from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.adoption_options import adoption_options
@@ -23,21 +23,23 @@ from gradlint.entrypoints.output_options import output_options, refuse_output_fi
 from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
+from gradlint.entrypoints.running_options import running_options
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.showing import showing_options
 from gradlint.outcome import Outcome
-from gradlint.pool import processors
 from gradlint.report.formats import writer
 from gradlint.report.paint import Choice as Colour
 from gradlint.report.paint import Paint
 from gradlint.report.paths import checkout
 from gradlint.report.report import Report
 from gradlint.report.summary import fixes, leniency, more_may_follow, statistics, summary
+from gradlint.results import Results, can_be_kept
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.nearest import Configs
 from gradlint.source.documents.kinds import largest_of
+from gradlint.source.kept import Keeping
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -50,7 +52,6 @@ STDIN = "-"
 DATA = ("json", "json-lines")
 """The formats that have the repros in any case."""
 _SECONDS = click.FloatRange(min=0)
-_JOBS_HELP = "Check in so many processes; auto: one for each processor."
 _SECONDS_HELP = "Confirm for so long, the most severe findings first."
 
 
@@ -80,6 +81,8 @@ class Options:
     follow_links: bool
     file_seconds: float
     jobs: int
+    no_cache: bool
+    cache_dir: Path | None
     stdin_filename: str | None
     output_format: str | None
     output_file: Path | None
@@ -89,15 +92,6 @@ class Options:
     quiet: bool
     statistics: bool
     traceback: bool
-
-
-def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: str) -> int:
-    """Return how many processes check; `auto` is one for each processor."""
-    if value == "auto":
-        return processors()
-    if not (value.isascii() and value.isdigit() and int(value) > 0):
-        raise click.BadParameter(f"`{value}` is neither a number of processes nor `auto`", context, parameter)
-    return int(value)
 
 
 _OWN = [one.name for one in fields(Options) if one.name != "configs"]
@@ -121,14 +115,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @adoption_options
 @plugin_options
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
-@click.option(
-    "--file-seconds",
-    type=click.FloatRange(min=0),
-    default=FILE_SECONDS,
-    show_default=True,
-    help="Give a file up that takes more of the processor's time; 0: never.",
-)
-@click.option("--jobs", "-j", callback=_number_of_jobs, default="auto", show_default=True, metavar="N", help=_JOBS_HELP)
+@running_options
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
 @output_options
 @showing_options
@@ -255,12 +242,24 @@ def _piped(options: Options) -> bytes | None:
 def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     with _proof(terms) as heals:
-        checker = Checker(wanted=partial(_is_wanted, options.diff, heals), seconds=options.file_seconds)
+        keeping = Keeping(options.cache_dir, nowhere=options.no_cache)
+        wanted = partial(_is_wanted, options.diff, heals)
+        checker = Checker(wanted=wanted, seconds=options.file_seconds, keeping=keeping)
         if piped is not None:
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:
             force, jobs = options.force_exclude, options.jobs if heals is None else 1
-            return check_paths(paths, configs=configs, force_exclude=force, progress=bar, checker=checker, jobs=jobs)
+            kept = keeping.beside(configs.of(Path.cwd()).root)
+            results = None if options.no_cache or options.diff or not can_be_kept() else Results(kept, checker)
+            return check_paths(
+                *(paths, None),
+                configs=configs,
+                force_exclude=force,
+                progress=bar,
+                checker=checker,
+                results=results,
+                jobs=jobs,
+            )
         finally:
             bar.clear()
 

@@ -22,6 +22,7 @@ from gradlint.running import is_working
 
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
+    "clean": "Delete what earlier runs have kept.",
     "confirm": "Let torch execute what a finding says, and print the program that shows it.",
     "explain": "Show what is believed of each value on a line, and why.",
     "init": "Write a configuration file in which all keys are explained.",

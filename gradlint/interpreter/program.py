@@ -84,6 +84,7 @@ class Loading:
             return self._run(unit)
         for needs in self.needs:
             needs |= unit.needs
+        self.other_files.asked.repeat(unit.asked)
         self._rise(unit.height)
         return unit.loaded
 
@@ -111,7 +112,7 @@ class Loading:
         self.needs.append(set())
         self.heights.append(0)
         self.on_the_way.append(False)
-        with ancient():
+        with ancient(), self.other_files.asked.recording() as asked:
             loaded = self.run(unit, self)
         self.running.pop()
         needs, height = self.needs.pop(), self.heights.pop() + 1
@@ -120,7 +121,7 @@ class Loading:
             self.provisional[unit.path] = loaded
             self.on_the_way = [True] * len(self.running)
         else:
-            unit.loaded, unit.needs, unit.height = loaded, frozenset(needs), height
+            unit.loaded, unit.needs, unit.asked, unit.height = loaded, frozenset(needs), asked, height
         return loaded
 
 

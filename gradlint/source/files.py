@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from functools import cached_property
+from hashlib import blake2b
 from pathlib import Path
 
 import libcst as cst
 
+from gradlint.domain.asked import Answer, Asked, Question
 from gradlint.source.core import Code
 from gradlint.source.environment.environment import Environment
 from gradlint.source.layout import Layout
@@ -19,8 +23,9 @@ from gradlint.source.read import Unusable, decode, read_bytes
 class Unit:
     """A file of the program that was read: its syntax, its code, lowered once, and what a run has learnt of it.
 
-    `loaded` is what the interpreter found on the top level, `needs` the files it looked into for that, and `height` how
-    long the longest chain is in which each file looks into the next, with this one; `fragment` is what its names stand
+    `loaded` is what the interpreter found on the top level, `needs` the files it looked into for that, and `asked` all
+    that was asked on the way; `height` is how long the longest chain is in which each file looks into the next, with
+    this one; `fragment` is what its names stand
     for, `ranges` are the places of the nodes. All are kept for the files that come later in the same run. A statement
     of an `installed` file stands in its `file` after so many `rows`; nothing is reported there.
     """
@@ -34,6 +39,7 @@ class Unit:
         self.code: Code = lower_module(module)
         self.loaded: object = None
         self.needs: frozenset[str] = frozenset()
+        self.asked: Mapping[Question, Answer] = {}
         self.height = 1
         self.fragment: object = None
         self.ranges: object = None
@@ -57,16 +63,55 @@ class Files(Layout):
     Of what is installed in the `environment`, each statement counts as a file.
     """
 
-    def __init__(self, environment: Environment | None = None, *, follow_links: bool = True) -> None:
+    def __init__(
+        self, environment: Environment | None = None, *, follow_links: bool = True, asked: Asked | None = None
+    ) -> None:
         super().__init__(follow_links=follow_links)
         self.environment = environment
+        self.asked = asked or Asked()
+        self._digests: dict[str, str | None] = {}
         self._units: dict[str, Unit | None] = {}
 
     def unit(self, path: str) -> Unit | None:
         """Return the file at a path, read and parsed; None where it is a folder or cannot be read."""
         unit = self._units.pop(path) if path in self._units else self._read(path)
         self._units[path] = unit
+        if unit is None or not unit.installed:
+            self.asked.note(Question("text", path), self._digest(path, unit))
         return unit
+
+    def find(self, importer: str, dotted: str, level: int) -> str | None:
+        """Return the file of a module, as a layout does; what leads to torch is no question."""
+        found = super().find(importer, dotted, level)
+        if level or dotted.partition(".")[0] != "torch":
+            # Only a file that adds to `sys.path` is another place than its folder.
+            place = importer if self._added(importer) else os.path.join(os.path.dirname(importer), "")
+            self.asked.note(Question("find", place, dotted, level), found)
+        return found
+
+    def below(self, package: str, name: str) -> str | None:
+        """Return the file of a module inside a package."""
+        found = super().below(package, name)
+        self.asked.note(Question("below", package, name), found)
+        return found
+
+    def answer(self, question: Question) -> Answer:
+        """Return what is answered now to a question that an earlier run has asked."""
+        if question.kind == "find":
+            return super().find(question.place, question.name, question.level)
+        if question.kind == "below":
+            return super().below(question.place, question.name)
+        if question.kind == "text":
+            return digest_of(_content(question.place))
+        return None if self.environment is None else self.environment.answer(question)
+
+    def _digest(self, path: str, unit: Unit | None) -> str | None:
+        """Return the digest of what a file holds; of one that was changed since it was read, one that no file has."""
+        if path not in self._digests:
+            content = _content(path)
+            same = unit is None or (isinstance(content, bytes) and decode(content) == unit.text)
+            self._digests[path] = digest_of(content) if same else CHANGED
+        return self._digests[path]
 
     def _read(self, path: str) -> Unit | None:
         if self.environment is not None and self.environment.module(path) is not None:
@@ -108,8 +153,21 @@ class Files(Layout):
                 unit.loaded, unit.needs = None, frozenset()
 
 
-def _read(path: str) -> Unit | None:
+CHANGED = "changed"
+
+
+def digest_of(content: bytes | None) -> str | None:
+    """Return what tells a content from others; None for none."""
+    return None if content is None else blake2b(content, digest_size=16).hexdigest()
+
+
+def _content(path: str) -> bytes | None:
     content = read_bytes(Path(path), LONGEST) if path.endswith(".py") else None
+    return content if isinstance(content, bytes) else None
+
+
+def _read(path: str) -> Unit | None:
+    content = _content(path)
     text = decode(content) if isinstance(content, bytes) else None
     if not isinstance(text, str):
         return None

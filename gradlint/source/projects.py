@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gradlint.domain.asked import Asked
 from gradlint.settings.config import Config
 from gradlint.source.environment.cache import Cache
 from gradlint.source.environment.environment import Environment
 from gradlint.source.environment.index import Unread
 from gradlint.source.environment.place import site_packages
 from gradlint.source.files import Files
+from gradlint.source.kept import Keeping
 
 
 class Projects:
     """One store of files for each environment that a configuration names, and one for those without."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeping: Keeping | None = None) -> None:
+        self._keeping = keeping or Keeping()
         self._files: dict[tuple[Path | None, bool], Files] = {}
         self._missing: list[str] = []
 
@@ -23,17 +26,19 @@ class Projects:
         """Return the store for the files of a configuration."""
         key = config.environment, config.follow_links
         if key not in self._files:
-            self._files[key] = Files(self._environment(config), follow_links=config.follow_links)
+            asked = Asked()
+            environment = self._environment(config, asked)
+            self._files[key] = Files(environment, follow_links=config.follow_links, asked=asked)
         return self._files[key]
 
-    def _environment(self, config: Config) -> Environment | None:
+    def _environment(self, config: Config, asked: Asked) -> Environment | None:
         if config.environment is None:
             return None
         folders = site_packages(config.environment)
         if isinstance(folders, Unread):
             self._missing.append(f"the Python environment {config.environment} is not read: {folders.why}")
             return None
-        return Environment(folders, Cache(config.root))
+        return Environment(folders, Cache(self._keeping.beside(config.root)), asked)
 
     def end(self) -> tuple[str, ...]:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""

@@ -15,8 +15,9 @@ import pytest
 
 from gradlint.entrypoints import check
 from gradlint.entrypoints.cli import main
-from gradlint.source.environment.cache import FOLDER, FORMAT, Cache
+from gradlint.source.environment.cache import FORMAT, Cache
 from gradlint.source.environment.index import Index
+from gradlint.source.kept import FOLDER, Kept
 from gradlint.source.layout import Layout
 from tests.entrypoints.conftest import Run
 
@@ -214,7 +215,7 @@ def test_the_cache_writes_nothing_outside(tmp_path: Path, outside: Path, link: s
     """Whoever made the tree may have put a link in its place."""
     (tmp_path / link).parent.mkdir(exist_ok=True)
     (tmp_path / link).symlink_to(outside / "secret.py" if link.endswith("ignore") else outside)
-    cache = Cache(tmp_path)
+    cache = Cache(Kept(tmp_path / FOLDER))
     cache.put("lib-1.0", __file__, Index({"a": [[1, 2]]}, []))
     cache.save()
     assert sorted(path.name for path in outside.iterdir()) == ["pyproject.toml", "secret.py"]
@@ -224,10 +225,10 @@ def test_the_cache_writes_nothing_outside(tmp_path: Path, outside: Path, link: s
 def test_the_cache_is_private_and_whole(tmp_path: Path) -> None:
     """Nobody else reads it, and no half of a file is left."""
     for _ in range(2):
-        cache = Cache(tmp_path)
+        cache = Cache(Kept(tmp_path / FOLDER))
         cache.put("lib-1.0", __file__, Index({"a": [[1, 2]]}, []))
         cache.save()
-    assert Cache(tmp_path).get("lib-1.0", __file__) == Index({"a": [[1, 2]]}, [])
+    assert Cache(Kept(tmp_path / FOLDER)).get("lib-1.0", __file__) == Index({"a": [[1, 2]]}, [])
     made = [path for path in (tmp_path / FOLDER).rglob("*") if path.is_file()]
     assert sorted(path.name for path in made) == [".gitignore", "lib-1.0.json"]
     assert {path.stat().st_mode & 0o077 for path in ((tmp_path / FOLDER), *made)} == {0}
@@ -236,7 +237,7 @@ def test_the_cache_is_private_and_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", [[1, 10**12], [-5, 2], [3, 1], [float("inf"), 2], ["a", 1], 7, [True]])
 def test_what_a_tree_claims_to_be_a_cache(tmp_path: Path, rows: object) -> None:
     """Rows that no file has are not believed."""
-    cache = Cache(tmp_path)
+    cache = Cache(Kept(tmp_path / FOLDER))
     cache.put("lib-1.0", __file__, Index({"a": [[1, 2]]}, []))
     cache.save()
     (path,) = (tmp_path / FOLDER).glob("*/lib-1.0.json")
@@ -244,7 +245,7 @@ def test_what_a_tree_claims_to_be_a_cache(tmp_path: Path, rows: object) -> None:
     held[__file__][1]["a"] = [rows]
     for text in (json.dumps(held), "[" * 100_000, "[]", "{"):
         path.write_text(text)
-        assert Cache(tmp_path).get("lib-1.0", __file__) is None
+        assert Cache(Kept(tmp_path / FOLDER)).get("lib-1.0", __file__) is None
 
 
 def test_a_directory_that_vanishes(

@@ -8,33 +8,31 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
-from pathlib import Path
 
 from gradlint.source.environment.index import Index
-from gradlint.source.regular import content_of
+from gradlint.source.kept import Kept
 
-FOLDER = ".gradlint_cache"
 FORMAT = 2
 """To be raised when an index of the same text is another one than before."""
 
+_PART = f"environment-{FORMAT}"
 _LARGEST = 50_000_000
 _LAST_ROW = 2_000_000
 """A file that is indexed has fewer bytes."""
 
 
 class Cache:
-    """The indices of installed files, below a folder; without one, nothing is kept."""
+    """The indices of installed files, among the files that are kept."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, files: Kept) -> None:
+        self._files = files
         self._kept: dict[str, dict[str, object]] = {}
         self._changed: set[str] = set()
 
     def get(self, title: str, file: str) -> Index | None:
         """Return the index of a file as an earlier run left it."""
         entry = self._of(title).get(file)
-        if not isinstance(entry, list) or entry[:1] != [_stamp(file)]:
+        if not isinstance(entry, list) or entry[:1] != [stamp(file)]:
             return None
         try:
             _, names, stars = entry
@@ -45,7 +43,7 @@ class Cache:
 
     def put(self, title: str, file: str, index: Index) -> None:
         """Keep the index of a file."""
-        self._of(title)[file] = [_stamp(file), index.names, index.stars]
+        self._of(title)[file] = [stamp(file), index.names, index.stars]
         self._changed.add(title)
 
     def _of(self, title: str) -> dict[str, object]:
@@ -54,53 +52,17 @@ class Cache:
         return self._kept[title]
 
     def _load(self, title: str) -> dict[str, object]:
-        folder = self._place(make=False)
         try:
-            content = b"{}" if folder is None else content_of(folder / f"{title}.json", _LARGEST, follow=False)
-            found = json.loads(content)
+            found = json.loads(self._files.read(_PART, f"{title}.json", _LARGEST))
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    def _place(self, *, make: bool) -> Path | None:
-        """Return the directory of the files, made where it is missing.
-
-        Whoever wrote the tree may have put a link there, so that what is written would go elsewhere.
-        """
-        if self._folder is None:
-            return None
-        cache = self._folder / FOLDER
-        for folder in (cache, cache / f"environment-{FORMAT}"):
-            if make:
-                folder.mkdir(mode=0o700, exist_ok=True)
-            if os.path.islink(folder):
-                return None
-        if make and not os.path.lexists(cache / ".gitignore"):
-            _write(cache / ".gitignore", "*\n")
-        return folder
-
     def save(self) -> None:
-        """Write what is new; another run may write the same at the same time."""
-        try:
-            folder = self._place(make=True) if self._changed else None
-            if folder is not None:
-                for title in self._changed:
-                    _write(folder / f"{title}.json", json.dumps(self._kept[title]))
-        except OSError:
-            pass  # A directory that may not be written, or a full disk: the next run reads the packages again.
+        """Write what is new."""
+        for title in self._changed:
+            self._files.write(_PART, f"{title}.json", json.dumps(self._kept[title]).encode())
         self._changed.clear()
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole, for its owner alone, in the place of whatever stands there."""
-    handle, made = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(made, path)
-    except BaseException:
-        os.unlink(made)
-        raise
 
 
 def _rows(first: object, last: object) -> list[int]:
@@ -110,7 +72,8 @@ def _rows(first: object, last: object) -> list[int]:
     return [first, last]
 
 
-def _stamp(file: str) -> list[int] | None:
+def stamp(file: str) -> list[int] | None:
+    """Return the size and the time of a file; None where there is none."""
     try:
         known = os.stat(file)
     except OSError:

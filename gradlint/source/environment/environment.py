@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
-from gradlint.source.environment.cache import Cache
+from gradlint.domain.asked import Answer, Asked, Question
+from gradlint.source.environment.cache import Cache, stamp
 from gradlint.source.environment.distribution import Distribution, distribution_of
 from gradlint.source.environment.index import EMPTY, Index, Unread, index_of
 from gradlint.source.layout import INIT
@@ -55,12 +56,13 @@ class Environment:
     `problems` are the packages of which a file is asked for that cannot be read, with the reason.
     """
 
-    def __init__(self, folders: Sequence[str], cache: Cache) -> None:
-        self._folders = tuple(folders)
+    def __init__(self, folders: Sequence[str], cache: Cache, asked: Asked | None = None) -> None:
+        self.folders = tuple(folders)
         self._cache = cache
+        self._asked = asked or Asked()
         self._statements: dict[str, Statement] = {}
-        self._places: dict[str, Place | None] = {}
-        self._packages: dict[str, bool] = {}
+        self._places: dict[str, tuple[Place | None, Mapping[Question, Answer]]] = {}
+        self._packages: dict[str, tuple[bool, Mapping[Question, Answer]]] = {}
         self._indices: dict[str, Index] = {}
         self._files: dict[str, str | None] = {}
         self._text = lru_cache(16)(_read)
@@ -69,15 +71,11 @@ class Environment:
     def reads(self, dotted: str) -> bool:
         """Return whether a name is one of an installed package that may use torch, and is not torch itself."""
         package = dotted.partition(".")[0]
-        if package not in self._packages:
-            self._packages[package] = package not in UNREAD and self._may_use_torch(package)
-        return self._packages[package]
+        return package not in UNREAD and self._asked.once(self._packages, package, lambda: self._may_use_torch(package))
 
     def find(self, dotted: str) -> Place | None:
         """Return the statement that binds a dotted name; None for a module, and for what is not found."""
-        if dotted not in self._places:
-            self._places[dotted] = self._find(dotted, set())
-        return self._places[dotted]
+        return self._asked.once(self._places, dotted, lambda: self._find(dotted, set()))
 
     def module(self, path: str) -> str | None:
         """Return the dotted name of the module in which a statement stands; None for a file of the project."""
@@ -92,7 +90,7 @@ class Environment:
     def statement(self, path: str) -> tuple[str, str, int] | None:
         """Return the file of a statement, its text, and how many rows stand before it; None if it is too long."""
         statement = self._statements[path]
-        text = self._text(statement.file)
+        text = self._text_of(statement.file)
         lines = split_lines(text) if isinstance(text, str) else []
         first = row = statement.rows[0][0]
         parts: list[str] = []
@@ -110,13 +108,29 @@ class Environment:
         file = self._file(package)
         if file is None:
             return False
-        text, owner = self._text(file), self._owner(package)
+        text, owner = self._text_of(file), self._owner(package)
         return owner.requires_torch or not owner.metadata or (isinstance(text, str) and "torch" in text)
+
+    def answer(self, question: Question) -> Answer:
+        """Return what is answered now to a question that an earlier run has asked of it."""
+        if question.kind == "module":
+            return self._file(question.place)
+        if question.kind == "stamp":
+            return str(stamp(question.place))
+        if question.kind == "owner":
+            return str(self._owner(question.place))
+        return None
+
+    def _text_of(self, file: str) -> str | Unread:
+        self._asked.note(Question("stamp", file), str(stamp(file)))
+        return self._text(file)
 
     def _owner(self, package: str) -> Distribution:
         file = self._file(package) or ""
         folder = os.path.dirname(file)
-        return distribution_of(os.path.dirname(folder) if os.path.basename(file) == INIT else folder, package)
+        owner = distribution_of(os.path.dirname(folder) if os.path.basename(file) == INIT else folder, package)
+        self._asked.note(Question("owner", package), str(owner))
+        return owner
 
     def _find(self, dotted: str, searched: set[str]) -> Place | None:
         module, _, rest = dotted.partition(".")
@@ -156,6 +170,7 @@ class Environment:
         """Return the file of a module."""
         if module not in self._files:
             self._files[module] = self._look_for(module)
+        self._asked.note(Question("module", module), self._files[module])
         return self._files[module]
 
     def _look_for(self, module: str) -> str | None:
@@ -163,17 +178,20 @@ class Environment:
         package = self._file(head) if head else None
         if head and (package is None or os.path.basename(package) != INIT):
             return None
-        for folder in self._folders if package is None else (os.path.dirname(package),):
+        for folder in self.folders if package is None else (os.path.dirname(package),):
             for file in (os.path.join(folder, name, INIT), os.path.join(folder, f"{name}.py")):
                 if os.path.isfile(file):
                     return file
         return None
 
     def _index(self, module: str, file: str) -> Index:
+        package = module.partition(".")[0]
+        self._asked.note(Question("stamp", file), str(stamp(file)))
         if module not in self._indices:
-            package = module.partition(".")[0]
             title = self._owner(package).title
             self._indices[module] = self._cache.get(title, file) or self._indexed(package, title, file)
+        if package in self.problems:
+            self._asked.note(Question("unread", package), self.problems[package])
         return self._indices[module]
 
     def _indexed(self, package: str, title: str, file: str) -> Index:
