@@ -88,7 +88,7 @@ def test_help_shows_what_there_is() -> None:
     [
         ({"selct": ["GRD1"]}, "make_config: unknown key `selct`; did you mean `select`?"),
         ({"select": "GRD1"}, "make_config: `select` must be a list of strings"),
-        ({"ignore": ("GRD1x",)}, "make_config: `ignore`: `GRD1x` names no rule and begins no code"),
+        ({"ignore": ("GRD1x",)}, "make_config: `ignore`: `GRD1x` is not the code, the prefix of a code, or "),
         ({"fix": 1}, "make_config: `fix` must be true or false"),
     ],
 )

@@ -128,5 +128,8 @@ def _git(*arguments: str, why: str | None = None) -> bytes:
         raise ConfigError(f"--diff-base: git cannot be run: {error.strerror or error}") from error
     if ran.returncode:
         said = ran.stderr.decode(errors="replace").strip().splitlines()
-        raise ConfigError(why or f"--diff-base: {said[0] if said else 'git failed'}")
+        reason = said[0].removeprefix("fatal: ") if said else "git failed"
+        if reason.startswith("not a git repository"):
+            reason = "the current directory is not inside a git repository"
+        raise ConfigError(why or f"--diff-base: {reason}")
     return ran.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,7 +18,7 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
-from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
+from gradlint.entrypoints.output_options import output_options, refuse_file, write_output_file
 from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
@@ -44,7 +45,18 @@ if TYPE_CHECKING:
 STDIN = "-"
 DATA = ("json", "json-lines")
 """The formats that have the repros in any case."""
-_SECONDS = click.FloatRange(min=0)
+
+
+class _Seconds(click.FloatRange):
+    """A number of seconds, which neither nan nor inf is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        seconds = super().convert(value, param, ctx)
+        return seconds if math.isfinite(seconds) else self.fail(f"{seconds} is not a number of seconds", param, ctx)
+
+
+_SECONDS = _Seconds(min=0)
 _SECONDS_HELP = "Confirm for so long, the most severe findings first."
 
 
@@ -67,7 +79,7 @@ class Options:
     confirm_seconds: float
     sandbox: Choice
     trust: bool
-    baseline: Path | None
+    baseline: str | None
     write_baseline: Path | None
     add_noqa: bool
     diff_base: str | None
@@ -107,9 +119,10 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
 @click.option(
     "--file-seconds",
-    type=click.FloatRange(min=0),
+    type=_SECONDS,
     default=FILE_SECONDS,
     show_default=True,
+    metavar="N",
     help="Give a file up that takes more of the processor's time; 0: never.",
 )
 @click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
@@ -142,7 +155,10 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
-    refuse_output_file(options.output_file, is_diff=options.diff)
+    if options.diff and options.output_file is not None:
+        raise ConfigError("--diff and --output-file exclude each other: a diff goes to standard output")
+    refuse_file("--output-file", options.output_file)
+    refuse_file("--write-baseline", options.write_baseline)
     configs = options.configs
     terms = _terms(options)
     adopting = _adopting(options, configs)
@@ -212,7 +228,8 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
 
 def _adopting(options: Options, configs: Configs) -> Adopting | None:
     """Return how much of what is found counts, None for all; what cannot be is refused before anything is checked."""
-    baseline = options.baseline or (None if options.write_baseline else configs.of(Path.cwd()).baseline)
+    is_read = options.baseline is not None or options.write_baseline is None
+    baseline = configs.of(Path.cwd()).baseline if is_read else None
     if baseline is None and options.write_baseline is None and options.diff_base is None and not options.add_noqa:
         return None
 
@@ -225,7 +242,11 @@ def _adopting(options: Options, configs: Configs) -> Adopting | None:
 def _piped(options: Options) -> bytes | None:
     """Standard input, where it stands for a file."""
     if STDIN not in options.paths:
+        if options.stdin_filename is not None:
+            raise ConfigError("--stdin-filename names standard input, which is read only with `-` as the path")
         return None
+    if options.stdin_filename == "":
+        raise ConfigError("--stdin-filename: the value is empty")
     if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
     largest = largest_of(options.stdin_filename or STDIN)

@@ -36,16 +36,14 @@ output_options = with_options(_OPTIONS)
 """Add the options to a command."""
 
 
-def refuse_output_file(path: Path | None, *, is_diff: bool) -> None:
-    """Raise `ConfigError` where a file cannot be meant, before any work is done."""
+def refuse_file(option: str, path: Path | None) -> None:
+    """Raise `ConfigError` where the path that an option names cannot become a file, before any work is done."""
     if path is None:
         return
-    if is_diff:
-        raise ConfigError("--diff and --output-file exclude each other: a diff goes to standard output")
     if path.is_dir():
-        raise ConfigError(f"--output-file: {path} is a directory")
+        raise ConfigError(f"{option}: {path} is a directory")
     if not path.parent.is_dir():
-        raise ConfigError(f"--output-file: there is no directory {path.parent}")
+        raise ConfigError(f"{option}: there is no directory {path.parent}")
 
 
 def write_output_file(path: Path, pieces: Iterable[str]) -> str | None:

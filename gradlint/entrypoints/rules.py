@@ -33,8 +33,8 @@ def rules(select: tuple[str, ...], severity: tuple[str, ...], fixable: bool, out
     [*] marks those that have safe fixes, [~] those whose fixes are unsafe; `off` stands for those that are off unless
     they are selected.
     """
-    words = list(words_of(select))
     with config_errors_as_problems():
+        words = words_of(select, "--select")
         everything = all_rules()
         check_words(words, "--select")
     chosen = [rule for rule in everything if not words or any(matches(word, rule) for word in words)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,6 @@ from gradlint.settings.nearest import Configs, Overrides
 from gradlint.source.environment.place import interpreter
 
 _WORDS = "codes", "patterns"
-_OWN = "python", "baseline"
-"""Keys whose options are read where they are used."""
 _OPTIONS = (
     click.option("--select", multiple=True, metavar="CODES", help="Use only these rules: codes or prefixes."),
     click.option("--extend-select", multiple=True, metavar="CODES", help="Use these rules as well."),
@@ -73,11 +72,13 @@ def configs_of(options: Mapping[str, Any]) -> Configs:
         raise ConfigError("--config FILE and --isolated exclude each other")
     if options["python"] is not None and options["no_environment"]:
         raise ConfigError("--python and --no-environment exclude each other")
+    own = layer("command line", Path.cwd(), _entries(options), options=True)
+    if "python" in own.values and not interpreter(own.values["python"]).exists():
+        raise ConfigError(f"--python: {options['python']}: no such file or directory")
     said = (inline(text) for text in options["config"] if text not in files)
     overrides = Overrides(
-        (*said, layer("command line", Path.cwd(), _entries(options), options=True)),
+        (*said, own),
         ignore_noqa=options["ignore_noqa"],
-        python=None if options["python"] is None else interpreter(options["python"]),
         no_environment=options["no_environment"],
         follow_links=options["follow_links"],
     )
@@ -86,18 +87,16 @@ def configs_of(options: Mapping[str, Any]) -> Configs:
 
 def _names_a_file(text: str) -> bool:
     """Return whether a value of `--config` is no TOML: it then has to be a file."""
-    return text.endswith(".toml") or Path(text).is_file()
+    return text.endswith(".toml") or os.path.exists(text)
 
 
 def _entries(options: Mapping[str, Any]) -> dict[str, object]:
-    """Return what the options say of keys; one that was not given, or only with empty words, says nothing."""
+    """Return what the options say of keys; one that was not given says nothing."""
     entries: dict[str, object] = {}
     for key in KEYS:
-        said = options.get(key.field) if key.option is not None and key.name not in _OWN else None
+        said = options.get(key.field) if key.option is not None else None
         if said is not None and said != ():
-            entries[key.name] = said
-    for name in [name for name in entries if KEY_OF[name].kind in _WORDS]:
-        entries[name] = list(words_of(options[KEY_OF[name].field]))
+            entries[key.name] = words_of(said, f"--{key.name}") if key.kind in _WORDS else said
     if options["fix_only"]:
         entries["fix"] = True
     if "per-file-ignores" in entries:
@@ -105,20 +104,26 @@ def _entries(options: Mapping[str, Any]) -> dict[str, object]:
     return entries
 
 
-def words_of(values: Iterable[str]) -> Iterator[str]:
-    """Yield the words of an option that may be given several times, with commas or spaces between words."""
-    for value in values:
-        yield from value.replace(",", " ").split()
+def words_of(values: Iterable[str], option: str) -> list[str]:
+    """Return the words of an option that may be given several times, with commas or spaces between words.
+
+    Raises:
+        ConfigError: a value has no word.
+    """
+    words = [value.replace(",", " ").split() for value in values]
+    if not all(words):
+        raise ConfigError(f"{option}: the value is empty")
+    return [word for some in words for word in some]
 
 
 def _file_ignores(items: Iterable[str]) -> dict[str, list[str]]:
     """Read `PATTERN:CODE`, more of them or more codes after commas: `tests/*:GRD1,GRD301,demo.py:GRD2`."""
     collected: dict[str, list[str]] = {}
     last = ""
-    for word in (word.strip() for item in items for word in item.split(",") if word.strip()):
-        pattern, colon, code = word.rpartition(":")
-        if not colon and not collected:
-            raise ConfigError(f"--per-file-ignores: `{word}` has no pattern; write it as PATTERN:CODE")
-        last = pattern.strip() if colon else last
-        collected.setdefault(last, []).append(code.strip())
+    for word in (word for item in items for word in [one for one in item.split(",") if one.strip()] or [item]):
+        pattern, colon, code = (part.strip() for part in word.rpartition(":"))
+        last = pattern if colon else last
+        if not (last and code):
+            raise ConfigError(f"--per-file-ignores: `{word.strip()}` is not of the form PATTERN:CODE")
+        collected.setdefault(last, []).append(code)
     return collected

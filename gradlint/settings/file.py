@@ -44,6 +44,8 @@ def inline(text: str) -> Layer:
         entries: dict[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{INLINE}: `{text}` is neither a file nor TOML such as 'key = \"value\"': {error}") from None
+    if not entries:
+        raise ConfigError(f"{INLINE}: `{text}` names no file and sets no key")
     if "extend" in entries:
         raise ConfigError(f"{INLINE}: `extend` belongs into a file; name one with {INLINE} FILE")
     return layer(INLINE, Path.cwd(), entries)
@@ -82,10 +84,12 @@ def is_toml(text: str) -> bool:
 def table_in(path: Path) -> Mapping[str, object] | None:
     """Return what a file says of gradlint; None for a `pyproject.toml` that says nothing."""
     document = _parse(path)
-    if path.name != "pyproject.toml":
-        return document
     tool = document.get("tool", {})
     table = tool.get("gradlint") if isinstance(tool, dict) else None
+    if path.name != "pyproject.toml":
+        if table is not None:
+            raise ConfigError(f"{path}: the keys stand at the top level of this file, and not in `[tool.gradlint]`")
+        return document
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: `tool.gradlint` must be a table")
     return table

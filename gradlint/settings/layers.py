@@ -91,7 +91,7 @@ def _checked(key: Key, value: object, where: str) -> object:
     if key.kind == "flag":
         return _is(isinstance(value, bool), value, where, "true or false")
     if key.kind == "text":
-        return _is(isinstance(value, str), value, where, "a string")
+        return _is(isinstance(value, str) and bool(value.strip()), value, where, "a string that is not empty")
     if key.kind == "choice":
         return _choice(key, value, where)
     if key.kind == "patterns":
@@ -101,6 +101,8 @@ def _checked(key: Key, value: object, where: str) -> object:
     if not isinstance(value, dict):
         content = "patterns to lists of codes" if key.kind == "table of codes" else "codes to severities"
         raise ConfigError(f"{where} must be a table from {content}")
+    if not all(name.strip() for name in value):
+        raise ConfigError(f"{where} has an entry without a {'pattern' if key.kind == 'table of codes' else 'code'}")
     items = {name: f"{where[:-1]}.{name}`" if where.endswith("`") else where for name in value}
     if key.kind == "table of codes":
         return {name: _codes(value[name], items[name]) for name in value}
@@ -135,4 +137,6 @@ def _strings(value: object, where: str) -> tuple[str, ...]:
     if wrong or not isinstance(value, (list, tuple)):
         holds = f", and holds {wrong[0]!r}" if wrong else ""
         raise ConfigError(f"{where} must be a list of strings{holds}")
+    if not all(item.strip() for item in value):
+        raise ConfigError(f"{where} holds an empty string")
     return tuple(value)

@@ -12,6 +12,7 @@ from gradlint.settings.config import ConfigError
 from gradlint.settings.selection import unknown_word
 
 _CODE = re.compile(r"([A-Za-z]+)\d\w*")
+NO_RULE = "is not the code, the prefix of a code, or the name of a rule"
 _MOST = 3
 """So many codes may be offered; more would be a guess."""
 
@@ -24,9 +25,9 @@ def check_words(words: Iterable[str], where: str) -> None:
         return
     code = _CODE.fullmatch(word)
     if code is not None and not any(rule.code.startswith(code[1].upper()) for rule in rules):
-        raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {OURS}")
+        raise ConfigError(f"{where}: `{word}` is not a code of gradlint: these begin with {OURS}")
     near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
-    raise ConfigError(f"{where}: `{word}` names no rule and begins no code{did_you_mean(near)}")
+    raise ConfigError(f"{where}: `{word}` {NO_RULE}{did_you_mean(near)}")
 
 
 def near_words(word: str, known: Sequence[str]) -> list[str]:

@@ -200,7 +200,7 @@ def test_no_repository_and_no_git(run: Run, tree: Tree, tmp_path: Path, monkeypa
     tree({"a.py": TWO})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     ran = run("check", "--diff-base", "HEAD")
-    assert ran.code == 2 and "not a git repository" in str(ran.err)
+    assert ran.code == 2 and "the current directory is not inside a git repository" in str(ran.err)
     monkeypatch.setenv("PATH", "")
     ran = run("check", "--diff-base", "HEAD")
     assert ran.code == 2 and "git cannot be run" in str(ran.err)

@@ -77,7 +77,25 @@ def test_a_preset_is_below_the_layer_that_names_it(run: Run, tree: Tree) -> None
         (
             {"gradlint.toml": "severity = {E501 = 'info'}"},
             [],
-            "{root}/gradlint.toml: `severity`: `E501` is no code of gradlint, whose codes begin with GRD",
+            "{root}/gradlint.toml: `severity`: `E501` is not a code of gradlint: these begin with GRD",
+        ),
+        (
+            {"gradlint.toml": "[tool.gradlint]\nignore = ['GRD1']"},
+            [],
+            "{root}/gradlint.toml: the keys stand at the top level of this file, and not in `[tool.gradlint]`",
+        ),
+        ({"gradlint.toml": "ignore = ['']"}, [], "{root}/gradlint.toml: `ignore` holds an empty string"),
+        ({"gradlint.toml": "exclude = [' ']"}, [], "{root}/gradlint.toml: `exclude` holds an empty string"),
+        ({"gradlint.toml": "baseline = ''"}, [], "{root}/gradlint.toml: `baseline` must be a string that is not empty"),
+        (
+            {"gradlint.toml": "severity = {'' = 'info'}"},
+            [],
+            "{root}/gradlint.toml: `severity` has an entry without a code",
+        ),
+        (
+            {"gradlint.toml": "per-file-ignores = {'' = ['GRD1']}"},
+            [],
+            "{root}/gradlint.toml: `per-file-ignores` has an entry without a pattern",
         ),
         ({}, ["--config", "fail-onn = 'error'"], "--config: unknown key `fail-onn`; did you mean `fail-on`?"),
         ({}, ["--config", "no.toml"], "no.toml: cannot be read: No such file or directory"),
@@ -125,6 +143,16 @@ def test_settings_are_shown_with_their_origins(run: Run, tree: Tree) -> None:
     }
     said = {line.removeprefix("# ").split()[0] for line in lines[1:]}
     assert said == {key.name for key in KEYS if key.name != "extend"}
+
+
+def test_paths_of_the_command_line_are_shown_with_their_origin(run: Run, tree: Tree) -> None:
+    """Also where the configuration says something else, or would find something else."""
+    root = tree({"gradlint.toml": "baseline = 'a.json'\npython = 'env'", "mine/x": "", ".venv/pyvenv.cfg": ""})
+    shown = run("check", "--show-settings", "--python", "mine", "--baseline", "b.json").out
+    assert shown[-2:] == [f'python = "{root}/mine"  # command line', f'baseline = "{root}/b.json"  # command line']
+    assert run("check", "--show-settings").out[-1] == f'baseline = "{root}/a.json"  # {root}/gradlint.toml'
+    (root / "gradlint.toml").unlink()
+    assert run("check", "--show-settings").out[-2:] == [f'python = "{root}/.venv"  # found', "# baseline is not set"]
 
 
 def test_files_are_shown(run: Run, tree: Tree) -> None:
