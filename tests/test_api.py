@@ -34,6 +34,14 @@ def test_check_paths(tmp_path: Path) -> None:
     assert (len(outcome.files), outcome.crashes) == (1, ())
 
 
+def test_one_path_is_no_list_of_paths() -> None:
+    """A text is not read as a path for each of its letters."""
+    for path in ("train.py", Path("train.py")):
+        for function in (gradlint.check_paths, gradlint.watch):
+            with pytest.raises(TypeError, match=r"must be a list of paths, such as \['train.py'\]"):
+                next(iter(function(path)))  # type: ignore[call-overload]
+
+
 def test_check_paths_by_a_configuration(tmp_path: Path) -> None:
     """One for all files, instead of the nearest for each."""
     (tmp_path / "a.py").write_text(BROKEN)

@@ -124,20 +124,20 @@ _MOST_DOTS = 4_000_000
 def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
     """Return the configuration of a file and of those that it extends, with the root where the file is."""
     root = path.absolute().parent
-    return settled(Config(root=root, environment=environment_of(root)), _chain(path, entries, ()))
+    return settled(Config(root=root, environment=environment_of(root)), _chain(path, entries))
 
 
-def _chain(path: Path, entries: Mapping[str, object], inner: tuple[Path, ...]) -> list[Layer]:
-    """Return the layers of a file, that which it extends first; `inner` are the files that have led to it."""
-    own = layer(str(path), path.absolute().parent, entries)
-    if "extend" not in own.values:
-        return [own]
-    base = Path(os.path.normpath(own.folder / os.path.expanduser(own.values["extend"])))
-    led = (*inner, path.absolute())
-    if base in led:
-        raise ConfigError(
-            f"{path}: `extend` goes in a circle: {' -> '.join(map(str, (*led[led.index(base) :], base)))}"
-        )
-    if not base.is_file():
-        raise ConfigError(f"{path}: `extend`: {base}: no such file")
-    return [*_chain(base, table_in(base) or {}, led), own]
+def _chain(path: Path, entries: Mapping[str, object]) -> list[Layer]:
+    """Return the layers of a file, that which it extends first."""
+    layers = [layer(str(path), path.absolute().parent, entries)]
+    led = [path.absolute()]
+    while "extend" in layers[0].values:
+        base = Path(os.path.normpath(led[-1].parent / os.path.expanduser(layers[0].values["extend"])))
+        if base in led:
+            circle = " -> ".join(map(str, (*led[led.index(base) :], base)))
+            raise ConfigError(f"{layers[0].origin}: `extend` goes in a circle: {circle}")
+        if not base.is_file():
+            raise ConfigError(f"{layers[0].origin}: `extend`: {base}: no such file")
+        layers.insert(0, layer(str(base), base.parent, table_in(base) or {}))
+        led.append(base)
+    return layers

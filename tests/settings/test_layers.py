@@ -164,6 +164,14 @@ def test_files_are_shown(run: Run, tree: Tree) -> None:
     assert run("check", "--show-files", "missing").code == 2
 
 
+def test_a_long_chain_of_files_is_read(run: Run, tree: Tree) -> None:
+    """To its end, however long it is; the keys of the first file go on top."""
+    tree({f"{at}.toml": f"extend = '{at + 1}.toml'\nfail-on = 'error'" for at in range(1, 1_500)})
+    tree({"gradlint.toml": "extend = '1.toml'\nfail-on = 'never'", "1500.toml": "ignore = ['GRD102']", "a.py": BOTH})
+    ran = run("check")
+    assert (ran.code, codes(ran)) == (0, ["GRD101"])
+
+
 def test_an_absolute_and_a_home_path_may_be_extended(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a shell would read it."""
     root = tree({"base.toml": "min-severity = 'error'", "gradlint.toml": "extend = '~/base.toml'"})
