@@ -57,7 +57,7 @@ class _Seconds(click.FloatRange):
 
 
 _SECONDS = _Seconds(min=0)
-_SECONDS_HELP = "Confirm for so long, the most severe findings first."
+_SECONDS_HELP = "Stop confirming after N seconds; the most severe findings come first."
 
 
 @dataclass(frozen=True)
@@ -102,37 +102,39 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS | -]")
 @settings_options
-@click.option("--force-exclude", is_flag=True, help="Keep out excluded files even if they are named.")
-@click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
-@click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Offer and make fixes that change values, too.")
-@click.option("--fix-only", is_flag=True, help="Make fixes, and neither report nor count what is left.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing.")
-@click.option("--show-fixes", is_flag=True, help="List the fixes that were made.")
-@click.option("--confirm", is_flag=True, help="Let torch execute what each finding says, in a sandbox.")
-@click.option("--show-repro", is_flag=True, help="Confirm, and print the program that shows each fault.")
-@click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
+@click.option("--force-exclude", is_flag=True, help="Exclude files even if they are named.")
+@click.option("--ignore-noqa", is_flag=True, help="Report findings that comments silence, too.")
+@click.option("--fix/--no-fix", default=None, help="Rewrite files: apply the fixes that keep the program's values.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Also offer and apply fixes that may change values."
+)
+@click.option("--fix-only", is_flag=True, help="Apply fixes; do not report or count the remaining findings.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option("--show-fixes", is_flag=True, help="List the fixes that were applied.")
+@click.option("--confirm", is_flag=True, help="Confirm each finding by running torch in a sandbox.")
+@click.option("--show-repro", is_flag=True, help="Confirm, and print a program that reproduces each finding.")
+@click.option("--only-confirmed", is_flag=True, help="Confirm, and report only confirmed findings.")
 @click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
 @adoption_options
 @plugin_options
-@click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
+@click.option("--follow-links", is_flag=True, help="Also read and fix files outside of the tree to which links lead.")
 @click.option(
     "--file-seconds",
     type=_SECONDS,
     default=FILE_SECONDS,
     show_default=True,
     metavar="N",
-    help="Give a file up that takes more of the processor's time; 0: never.",
+    help="Give up on a file after N seconds of processor time; 0: never.",
 )
-@click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
+@click.option("--stdin-filename", metavar="FILE", help="The file name to use for standard input.")
 @output_options
 @showing_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
-@click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and what could not be followed.")
-@click.option("--traceback", is_flag=True, help="Show the whole traceback of an internal error.")
+@click.option("--traceback", is_flag=True, help="Show the full traceback of an internal error.")
 @click.pass_context
 def check(context: click.Context, /, **options: Any) -> None:
     """Find autograd mistakes in files and directories; the default is the current directory.

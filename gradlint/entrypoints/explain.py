@@ -25,7 +25,7 @@ _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @plugin_options
 def explain(place: str, output_format: str) -> None:
-    """Show what gradlint believes of each value on a line, what it does not know and why, and who looked.
+    """Show what gradlint knows about each value on a line, what it does not know and why, and which detectors looked.
 
     Use it to find out why there is no finding, or why there is one.
     """

@@ -11,10 +11,12 @@ from gradlint.entrypoints.decorating import with_options
 from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.settings.config import ConfigError
-from gradlint.settings.keys import FORMATS
+from gradlint.settings.keys import DEFAULT_FORMAT, FORMATS
 
 _OPTIONS = (
-    click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise]."),
+    click.option(
+        "--output-format", type=click.Choice(FORMATS), help=f"The format of the findings [default: {DEFAULT_FORMAT}]."
+    ),
     click.option(
         "-o",
         "--output-file",
@@ -27,7 +29,7 @@ _OPTIONS = (
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         show_default=True,
-        help="Colour findings: on a terminal, always, or never.",
+        help="Use colours: on a terminal, always, or never.",
     ),
 )
 

@@ -12,46 +12,50 @@ import click
 from gradlint.entrypoints.decorating import with_options
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.file import inline, load
-from gradlint.settings.keys import KEY_OF, KEYS
+from gradlint.settings.keys import DEFAULT_FAIL_ON, KEY_OF, KEYS
 from gradlint.settings.layers import layer
 from gradlint.settings.nearest import Configs, Overrides
 from gradlint.source.environment.place import interpreter
 
 _WORDS = "codes", "patterns"
 _OPTIONS = (
-    click.option("--select", multiple=True, metavar="CODES", help="Use only these rules: codes or prefixes."),
+    click.option("--select", multiple=True, metavar="CODES", help="Use only these rules: codes, prefixes or names."),
     click.option("--extend-select", multiple=True, metavar="CODES", help="Use these rules as well."),
     click.option("--ignore", multiple=True, metavar="CODES", help="Do not use these rules."),
-    click.option("--preview/--no-preview", default=None, help="Use rules that are still being tried out."),
-    click.option("--preset", type=click.Choice(KEY_OF["preset"].choices), help="Begin from a set of values."),
+    click.option("--preview/--no-preview", default=None, help="Use the preview rules, which may still change."),
+    click.option("--preset", type=click.Choice(KEY_OF["preset"].choices), help="Start from the values of a preset."),
     click.option(
-        "--min-severity", type=click.Choice(KEY_OF["min-severity"].choices), help="Report only these or higher ones."
+        "--min-severity",
+        type=click.Choice(KEY_OF["min-severity"].choices),
+        help="Report only findings of this severity or a higher one.",
     ),
     click.option(
         "--fail-on",
         type=click.Choice(KEY_OF["fail-on"].choices),
-        help="Exit with 1 only for these or higher ones [default: warning].",
+        help=f"Exit with 1 only for findings of this severity or a higher one [default: {DEFAULT_FAIL_ON}].",
     ),
-    click.option("--per-file-ignores", multiple=True, metavar="PATTERN:CODES", help="Ignore them in some files."),
-    click.option("--exclude", multiple=True, metavar="PATTERN", help="Keep these out, instead of the default."),
-    click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Keep out more of the tree."),
+    click.option("--per-file-ignores", multiple=True, metavar="PATTERN:CODES", help="Ignore rules in some files."),
+    click.option("--exclude", multiple=True, metavar="PATTERN", help="Exclude these instead of the default."),
+    click.option("--extend-exclude", multiple=True, metavar="PATTERN", help="Exclude these as well."),
     click.option(
         "--extend-include",
         multiple=True,
         metavar="PATTERN",
-        help="Check more files of directories: '*.md' for Python in Markdown.",
+        help="Also check files that match: '*.md' for Python in Markdown.",
     ),
-    click.option("--fixable", multiple=True, metavar="CODES", help="Fix only these."),
-    click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix these."),
+    click.option("--fixable", multiple=True, metavar="CODES", help="Fix only findings of these rules."),
+    click.option("--unfixable", multiple=True, metavar="CODES", help="Do not fix findings of these rules."),
     click.option(
         "--config",
         multiple=True,
         metavar="FILE | KEY=VALUE",
-        help="Use this pyproject.toml or gradlint.toml; or TOML that goes on top of all files.",
+        help="Use this configuration file; or set a key, as in TOML, which overrides all files.",
     ),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
-    click.option("--python", metavar="PATH", help="Read the packages of this Python environment, as source."),
-    click.option("--no-environment", is_flag=True, help="Read no installed packages."),
+    click.option(
+        "--python", metavar="PATH", help="Read the installed packages of this Python environment; none is imported."
+    ),
+    click.option("--no-environment", is_flag=True, help="Do not read installed packages."),
 )
 
 

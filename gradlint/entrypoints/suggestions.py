@@ -59,6 +59,8 @@ _ELSEWHERE = {
     "--generate-config": "gradlint init",
 }
 """Options that are commands of ours."""
+_MISSING = {"--watch": "; `gradlint.watch` in Python checks again after each change"}
+"""Options of other linters for which there is nothing on our command line, and what there is."""
 
 
 def no_such_command(word: str, known: Collection[str]) -> str:
@@ -73,6 +75,8 @@ def no_such_command(word: str, known: Collection[str]) -> str:
 
 def no_such_option(word: str, context: click.Context | None) -> str:
     """Return the complaint about an option that the command does not have."""
+    if word in _MISSING:
+        return f"gradlint has no `{word}` yet{_MISSING[word]}"
     known = list(_options(context, context.command)) if context is not None else []
     if context is not None and isinstance(context.command, click.Group):
         check = context.command.get_command(context, "check")

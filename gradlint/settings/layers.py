@@ -14,10 +14,11 @@ from gradlint.settings.keys import KEY_OF, NEVER, Key, Layer
 from gradlint.settings.selection import Selection
 from gradlint.settings.words import check_words, did_you_mean, near_words
 
+_DEFAULT = {name: KEY_OF[name].default for name in ("output-format", "min-severity", "fail-on")}
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "default": {"output-format": "concise", "min-severity": "info", "fail-on": "warning"},
-    "strict": {"output-format": "concise", "min-severity": "info", "fail-on": "info"},
-    "education": {"output-format": "full", "min-severity": "info", "fail-on": "warning"},
+    "default": _DEFAULT,
+    "strict": {**_DEFAULT, "fail-on": "info"},
+    "education": {**_DEFAULT, "output-format": "full"},
 }
 """What each preset says; `strict` also begins from all rules but those of the preview (`Config.selected`)."""
 

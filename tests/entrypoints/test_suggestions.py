@@ -28,6 +28,10 @@ from gradlint.settings.words import NO_RULE
         (["check", "--list-rules"], "no such option `--list-rules`; did you mean `gradlint rules`?"),
         (["check", "--fail-onn", "error"], "no such option `--fail-onn`; did you mean `--fail-on`?"),
         (["check", "--frobnicate"], "no such option `--frobnicate`"),
+        (
+            ["check", "--watch"],
+            "gradlint has no `--watch` yet; `gradlint.watch` in Python checks again after each change",
+        ),
         (["rules", "--fix"], "no such option `--fix`"),
         (["op", "--severity"], "no such option `--severity`"),
     ],
