@@ -8,11 +8,12 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from gradlint.domain.near_words import did_you_mean, near_words
 from gradlint.settings.config import Config, ConfigError, FileIgnore
 from gradlint.settings.environment import environment_of
 from gradlint.settings.keys import KEY_OF, NEVER, Key, Layer
 from gradlint.settings.selection import Selection
-from gradlint.settings.words import check_words, did_you_mean, near_words
+from gradlint.settings.words import check_words
 
 _DEFAULT = {name: KEY_OF[name].default for name in ("output-format", "min-severity", "fail-on")}
 PRESETS: Mapping[str, Mapping[str, object]] = {
@@ -35,7 +36,7 @@ def layer(origin: str, folder: Path, entries: Mapping[str, object], *, options: 
     """
     for name in entries:
         if name not in KEY_OF:
-            raise ConfigError(f"{origin}: unknown key `{name}`{did_you_mean(near_words(name, list(KEY_OF)))}")
+            raise ConfigError(f"{origin}: unknown key `{name}`{did_you_mean(near_words(name, KEY_OF))}")
     where = {name: f"--{name}" if options else f"{origin}: `{name}`" for name in entries}
     return Layer(origin, folder, {name: _checked(KEY_OF[name], entries[name], where[name]) for name in entries})
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from gradlint.domain.near_words import did_you_mean, near_words
 from gradlint.rules.house import OURS
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import ConfigError
@@ -26,18 +26,8 @@ def check_words(words: Iterable[str], where: str) -> None:
     code = _CODE.fullmatch(word)
     if code is not None and not any(rule.code.startswith(code[1].upper()) for rule in rules):
         raise ConfigError(f"{where}: `{word}` is not a code of gradlint: these begin with {OURS}")
-    near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
+    near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, (rule.name for rule in rules))
     raise ConfigError(f"{where}: `{word}` {NO_RULE}{did_you_mean(near)}")
-
-
-def near_words(word: str, known: Sequence[str]) -> list[str]:
-    """Return the known word that is spelled almost like a word, if there is one."""
-    return difflib.get_close_matches(word, known, n=1, cutoff=0.7)
-
-
-def did_you_mean(near: Sequence[str]) -> str:
-    """Return the end of a line that offers words."""
-    return f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
 
 
 def _near_codes(word: str, known: Sequence[str]) -> list[str]:
