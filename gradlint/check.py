@@ -47,8 +47,9 @@ def check_paths(
     Raises:
         ConfigError: a configuration file that cannot be used.
         PluginError: a plugin that cannot be used.
+        TypeError: `paths` is one path, and not a list of them.
     """
-    names = [str(path) for path in paths]
+    names = names_of(paths)
     discovery = Discovery(configs or Configs(config), force_exclude)
     files = discovery.files(names)
     checking = checker or Checker()
@@ -67,6 +68,13 @@ def check_paths(
 
 def _remarks(outcome: Outcome) -> Iterable[str]:
     return [f"{checked.filename}: {remark}" for checked in outcome.files for remark in checked.remarks]
+
+
+def names_of(paths: Iterable[str | Path]) -> list[str]:
+    """Return paths as texts; a single one is refused, as a text would be read letter by letter."""
+    if isinstance(paths, (str, os.PathLike)):
+        raise TypeError(f"`paths` must be a list of paths, such as [{str(paths)!r}]")
+    return [str(path) for path in paths]
 
 
 def check_source(text: str, filename: str = "<string>", config: Config | None = None) -> tuple[Finding, ...]:

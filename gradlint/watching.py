@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gradlint.check import check_paths
+from gradlint.check import check_paths, names_of
 from gradlint.outcome import Outcome
 from gradlint.settings.config import Config
 from gradlint.settings.file import FILES
@@ -28,8 +28,9 @@ def watch(
 
     Raises:
         ConfigError: a configuration is wrong, perhaps for as long as it is being written.
+        TypeError: `paths` is one path, and not a list of them.
     """
-    names = [str(path) for path in paths]
+    names = names_of(paths)
     checked: object = None
     while True:
         now = _state(names, config)

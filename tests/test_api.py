@@ -34,6 +34,15 @@ def test_check_paths(tmp_path: Path) -> None:
     assert (len(outcome.files), outcome.crashes) == (1, ())
 
 
+def test_one_path_is_no_list_of_paths() -> None:
+    """A text is not read as a path for each of its letters."""
+    for path in ("train.py", Path("train.py")):
+        with pytest.raises(TypeError, match=r"must be a list of paths, such as \['train.py'\]"):
+            gradlint.check_paths(path)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="must be a list of paths"):
+            next(gradlint.watch(path))  # type: ignore[arg-type]
+
+
 def test_check_paths_by_a_configuration(tmp_path: Path) -> None:
     """One for all files, instead of the nearest for each."""
     (tmp_path / "a.py").write_text(BROKEN)
@@ -88,7 +97,7 @@ def test_help_shows_what_there_is() -> None:
     [
         ({"selct": ["GRD1"]}, "make_config: unknown key `selct`; did you mean `select`?"),
         ({"select": "GRD1"}, "make_config: `select` must be a list of strings"),
-        ({"ignore": ("GRD1x",)}, "make_config: `ignore`: `GRD1x` names no rule and begins no code"),
+        ({"ignore": ("GRD1x",)}, "make_config: `ignore`: `GRD1x` is not the code, the prefix of a code, or "),
         ({"fix": 1}, "make_config: `fix` must be true or false"),
     ],
 )

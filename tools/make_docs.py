@@ -22,7 +22,7 @@ from gradlint.domain import announcement  # noqa: E402
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402
-from tools.settings_docs import filled, schema  # noqa: E402
+from tools.settings_docs import cell, filled, schema  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 ANNOUNCEMENTS = ROOT / "docs" / "development" / "announcements.md"
@@ -150,7 +150,7 @@ def _confirmation(rules: Sequence[Rule]) -> str:
 
 def _evidence_cells(rule: Rule) -> tuple[str, ...]:
     errors = () if rule.effect == "invalid" else rule.errors
-    shown = evidence(rule.name, rule.effect, errors).replace("|", "\\|")
+    shown = cell(evidence(rule.name, rule.effect, errors))
     return f"[{rule.code}]({_filename(rule)})", f"`{rule.name}`", rule.effect, shown
 
 

@@ -103,11 +103,16 @@ def _spelling(option: click.Option, context: click.Context) -> str:
     names = "`, `".join((*option.opts, *option.secondary_opts))
     is_number = isinstance(option.type, click.types.FloatParamType)
     value = "" if option.is_flag else " N" if is_number else f" {option.make_metavar(context)}"
-    return f"`{names}{value}`".replace("|", "\\|")
+    return cell(f"`{names}{value}`")
 
 
 def _meaning(option: click.Option) -> str:
-    return re.sub(r" \[default: .*\]", "", option.help or "").replace("|", "\\|")
+    return cell(re.sub(r" \[default: .*\]", "", option.help or ""))
+
+
+def cell(text: str) -> str:
+    """Return a text as it is written in a cell of a table."""
+    return text.replace("|", "\\|")
 
 
 def _default(option: click.Option) -> str:

@@ -65,13 +65,14 @@ class Adopting(Frozen):
         if self.diff_base is not None:
             found, changes = len(outcome.findings), Changes(self.diff_base, outcome.texts)
             outcome = outcome.keeping(changes.concern)
-            notes.append(
-                f"{counted(found - len(outcome.findings), 'finding')} on lines unchanged since {self.diff_base}."
-            )
+            if found > len(outcome.findings):
+                unchanged = counted(found - len(outcome.findings), "finding")
+                notes.append(f"{unchanged} on lines unchanged since {self.diff_base}.")
         if not self.add_noqa:
             return outcome, notes, []
         outcome, added, problems = _add_comments(outcome)
-        return outcome, [*notes, f"Silenced {counted(added, 'finding')} by comments."], problems
+        notes += [f"Silenced {counted(added, 'finding')} by comments."] if added else []
+        return outcome, notes, problems
 
 
 _EXCLUSIVE = (
@@ -85,8 +86,11 @@ _EXCLUSIVE = (
 
 
 def _on_baseline(path: Path, known: int, stale: int) -> Iterator[str]:
-    more = f"; {counted(stale, 'finding')} of it no longer found, `--write-baseline` takes them out" if stale else ""
-    yield f"{counted(known, 'finding')} known from {os.path.relpath(path)}{more}."
+    if known:
+        yield f"{counted(known, 'finding')} known from {os.path.relpath(path)}."
+    if stale:
+        gone, them = ("is", "it") if stale == 1 else ("are", "them")
+        yield f"{counted(stale, 'finding')} of the baseline {gone} no longer found; `--write-baseline` removes {them}."
 
 
 def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], list[str]]:

@@ -8,12 +8,14 @@ import click
 
 from gradlint.entrypoints.decorating import with_options
 
-_FILE = click.Path(path_type=Path)
+_NEW = click.Path(path_type=Path)
 _OPTIONS = (
-    click.option("--baseline", type=_FILE, metavar="FILE", help="Do not report the findings that stand in this file."),
-    click.option("--write-baseline", type=_FILE, metavar="FILE", help="Write all findings to this file, and exit."),
-    click.option("--add-noqa", is_flag=True, help="Write a `# gradlint: ignore[...]` to each line with findings."),
-    click.option("--diff-base", metavar="REF", help="Report only what stands on lines changed since this git commit."),
+    click.option("--baseline", metavar="FILE", help="Do not report the findings listed in this file."),
+    click.option(
+        "--write-baseline", type=_NEW, metavar="FILE", help="Write all findings to this file, and report none."
+    ),
+    click.option("--add-noqa", is_flag=True, help="Add a `# gradlint: ignore[...]` to each line with findings."),
+    click.option("--diff-base", metavar="REF", help="Report only findings on lines changed since this git commit."),
 )
 
 

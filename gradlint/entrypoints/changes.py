@@ -17,7 +17,7 @@ from gradlint.domain.frozen import Frozen
 from gradlint.settings.config import ConfigError
 from gradlint.source.documents.kinds import kind_of, largest_of
 from gradlint.source.documents.notebook import NOTEBOOK
-from gradlint.source.read import decode, read_bytes, split_lines
+from gradlint.source.read import decode, is_below, read_bytes, split_lines
 
 _GIT = (
     "git",
@@ -79,7 +79,7 @@ class Changes:
 
     def _compared(self, path: str) -> Rows:
         """Return what has changed in one file; of files outside of the repository nothing has."""
-        if not path.startswith(os.path.join(self._top, "")):
+        if not is_below(path, self._top):
             return Rows(frozenset())
         blob = self._blobs.get(os.fsencode(os.path.relpath(path, self._top).replace(os.sep, "/")))
         if blob is None:
@@ -128,5 +128,8 @@ def _git(*arguments: str, why: str | None = None) -> bytes:
         raise ConfigError(f"--diff-base: git cannot be run: {error.strerror or error}") from error
     if ran.returncode:
         said = ran.stderr.decode(errors="replace").strip().splitlines()
-        raise ConfigError(why or f"--diff-base: {said[0] if said else 'git failed'}")
+        reason = said[0].removeprefix("fatal: ") if said else "git failed"
+        if reason.startswith("not a git repository"):
+            reason = "the current directory is not inside a git repository"
+        raise ConfigError(why or f"--diff-base: {reason}")
     return ran.stdout

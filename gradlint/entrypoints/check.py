@@ -19,11 +19,11 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
-from gradlint.entrypoints.output_options import output_options, refuse_output_file, write_output_file
+from gradlint.entrypoints.output_options import output_options, refuse_file, write_output_file
 from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
 from gradlint.entrypoints.progress import ProgressBar
-from gradlint.entrypoints.running_options import running_options
+from gradlint.entrypoints.running_options import SECONDS, running_options
 from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.showing import showing_options
@@ -51,8 +51,9 @@ Heals: TypeAlias = "Callable[[Finding, str], bool]"
 STDIN = "-"
 DATA = ("json", "json-lines")
 """The formats that have the repros in any case."""
-_SECONDS = click.FloatRange(min=0)
-_SECONDS_HELP = "Confirm for so long, the most severe findings first."
+
+
+_SECONDS_HELP = "Stop confirming after N seconds; the most severe findings come first."
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Options:
     confirm_seconds: float
     sandbox: Choice
     trust: bool
-    baseline: Path | None
+    baseline: str | None
     write_baseline: Path | None
     add_noqa: bool
     diff_base: str | None
@@ -100,30 +101,32 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATHS | -]")
 @settings_options
-@click.option("--force-exclude", is_flag=True, help="Keep out excluded files even if they are named.")
-@click.option("--ignore-noqa", is_flag=True, help="Report what comments silence.")
-@click.option("--fix/--no-fix", default=None, help="Rewrite files: make the fixes that keep the program's values.")
-@click.option("--unsafe-fixes/--no-unsafe-fixes", default=None, help="Offer and make fixes that change values, too.")
-@click.option("--fix-only", is_flag=True, help="Make fixes, and neither report nor count what is left.")
-@click.option("--diff", is_flag=True, help="Show what --fix would change; write nothing.")
-@click.option("--show-fixes", is_flag=True, help="List the fixes that were made.")
-@click.option("--confirm", is_flag=True, help="Let torch execute what each finding says, in a sandbox.")
-@click.option("--show-repro", is_flag=True, help="Confirm, and print the program that shows each fault.")
-@click.option("--only-confirmed", is_flag=True, help="Confirm, and report only what torch has shown.")
-@click.option("--confirm-seconds", type=_SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
+@click.option("--force-exclude", is_flag=True, help="Exclude files even if they are named.")
+@click.option("--ignore-noqa", is_flag=True, help="Report findings that comments silence, too.")
+@click.option("--fix/--no-fix", default=None, help="Rewrite files: apply the fixes that keep the program's values.")
+@click.option(
+    "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Also offer and apply fixes that may change values."
+)
+@click.option("--fix-only", is_flag=True, help="Apply fixes; do not report or count the remaining findings.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option("--show-fixes", is_flag=True, help="List the fixes that were applied.")
+@click.option("--confirm", is_flag=True, help="Confirm each finding by running torch in a sandbox.")
+@click.option("--show-repro", is_flag=True, help="Confirm, and print a program that reproduces each finding.")
+@click.option("--only-confirmed", is_flag=True, help="Confirm, and report only confirmed findings.")
+@click.option("--confirm-seconds", type=SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
 @adoption_options
 @plugin_options
-@click.option("--follow-links", is_flag=True, help="Read and fix what links lead to outside of the tree, too.")
+@click.option("--follow-links", is_flag=True, help="Also read and fix files outside of the tree to which links lead.")
 @running_options
-@click.option("--stdin-filename", metavar="FILE", help="What to call standard input.")
+@click.option("--stdin-filename", metavar="FILE", help="The file name to use for standard input.")
 @output_options
 @showing_options
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 even if there are findings.")
-@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if something was fixed.")
-@click.option("-q", "--quiet", is_flag=True, help="Print findings and errors, nothing else.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if anything was fixed.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule, and what could not be followed.")
-@click.option("--traceback", is_flag=True, help="Show the whole traceback of an internal error.")
+@click.option("--traceback", is_flag=True, help="Show the full traceback of an internal error.")
 @click.pass_context
 def check(context: click.Context, /, **options: Any) -> None:
     """Find autograd mistakes in files and directories; the default is the current directory.
@@ -146,7 +149,10 @@ def check(context: click.Context, /, **options: Any) -> None:
 
 def run(options: Options) -> int:
     """Check, fix where asked to, print, and give the exit code."""
-    refuse_output_file(options.output_file, is_diff=options.diff)
+    if options.diff and options.output_file is not None:
+        raise ConfigError("--diff and --output-file exclude each other: a diff goes to standard output")
+    refuse_file("--output-file", options.output_file)
+    refuse_file("--write-baseline", options.write_baseline)
     configs = options.configs
     terms = _terms(options)
     adopting = _adopting(options, configs)
@@ -216,7 +222,8 @@ def _ask_torch(outcome: Outcome, options: Options, terms: Terms | None, output_f
 
 def _adopting(options: Options, configs: Configs) -> Adopting | None:
     """Return how much of what is found counts, None for all; what cannot be is refused before anything is checked."""
-    baseline = options.baseline or (None if options.write_baseline else configs.of(Path.cwd()).baseline)
+    is_read = options.baseline is not None or options.write_baseline is None
+    baseline = configs.of(Path.cwd()).baseline if is_read else None
     if baseline is None and options.write_baseline is None and options.diff_base is None and not options.add_noqa:
         return None
 
@@ -229,7 +236,11 @@ def _adopting(options: Options, configs: Configs) -> Adopting | None:
 def _piped(options: Options) -> bytes | None:
     """Standard input, where it stands for a file."""
     if STDIN not in options.paths:
+        if options.stdin_filename is not None:
+            raise ConfigError("--stdin-filename names standard input, which is read only with `-` as the path")
         return None
+    if options.stdin_filename == "":
+        raise ConfigError("--stdin-filename: the value is empty")
     if len(options.paths) > 1:
         raise ConfigError("`-` cannot be combined with paths: name either standard input or files")
     largest = largest_of(options.stdin_filename or STDIN)

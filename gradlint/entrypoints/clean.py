@@ -16,10 +16,10 @@ from gradlint.source.kept import Keeping
     "--cache-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The directory to delete instead of .gradlint_cache.",
+    help="Delete this cache directory instead of .gradlint_cache.",
 )
 def clean(cache_dir: Path | None) -> None:
-    """Delete what earlier runs have kept: .gradlint_cache, beside the configuration of the current directory."""
+    """Delete the cache: .gradlint_cache, beside the configuration of the current directory."""
     with config_errors_as_problems():
         kept = Keeping(cache_dir).beside(Configs().of(Path.cwd()).root)
     try:

@@ -22,9 +22,9 @@ from gradlint.running import is_working
 
 COMMANDS = {
     "check": "Find autograd mistakes in files and directories.",
-    "clean": "Delete what earlier runs have kept.",
-    "confirm": "Let torch execute what a finding says, and print the program that shows it.",
-    "explain": "Show what is believed of each value on a line, and why.",
+    "clean": "Delete the cache of earlier runs.",
+    "confirm": "Confirm findings by running torch, and print programs that reproduce them.",
+    "explain": "Show what gradlint knows about each value on a line, and why.",
     "init": "Write a configuration file in which all keys are explained.",
     "op": "Show what autograd knows about an operation of torch.",
     "rule": "Explain a rule, or all of them.",
@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
 
 
-_VERSION_HELP = "Show the version, and that of torch on which the facts were measured."
+_VERSION_HELP = "Show the version, and the version of torch that gradlint knows."
 
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:

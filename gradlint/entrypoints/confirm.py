@@ -25,9 +25,9 @@ from gradlint.report.place import place_of
 @plugin_options
 @click.pass_context
 def confirm(context: click.Context, place: str, sandbox: Choice, trust: bool) -> None:
-    """Let torch execute what is found at one line, in a sandbox, and print the program that shows it.
+    """Confirm the findings on one line by running torch in a sandbox, and print a program that reproduces each.
 
-    Exit code 0: torch refutes it; 1: it is confirmed, or nothing speaks against it; 2: bad usage, or no finding there.
+    Exit code 0: all are refuted; 1: at least one is confirmed, or is not refuted; 2: bad usage, or no finding there.
     """
     path, cell, row, code = _parse(place)
     terms = Terms(sandbox, trust=trust)

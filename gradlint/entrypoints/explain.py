@@ -12,9 +12,10 @@ from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import Problem, config_errors_as_problems, no_such_file
 from gradlint.explain import explain as explained
 from gradlint.report.explanation import as_json, as_text
+from gradlint.report.summary import counted
 from gradlint.settings.nearest import Configs
 from gradlint.source.documents.kinds import kind_of
-from gradlint.source.read import Unusable, decode, read_bytes
+from gradlint.source.read import Unusable, decode, read_bytes, split_lines
 
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 
@@ -24,7 +25,7 @@ _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<row>\d+)(?::(?P<column>\d+))?)?")
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @plugin_options
 def explain(place: str, output_format: str) -> None:
-    """Show what gradlint believes of each value on a line, what it does not know and why, and who looked.
+    """Show what gradlint knows about each value on a line, what it does not know and why, and which detectors looked.
 
     Use it to find out why there is no finding, or why there is one.
     """
@@ -41,9 +42,12 @@ def explain(place: str, output_format: str) -> None:
     text = decode(content) if isinstance(content, bytes) else content
     if isinstance(text, Unusable):
         raise Problem(f"{file}: {text.message}")
-    lines = text.count("\n") + 1
-    if row is not None and not 1 <= row <= lines:
-        raise Problem(f"{file} has {lines} lines, and no line {row}")
+    lines = split_lines(text)
+    lines = lines if lines[-1] else lines[:-1]
+    if row is not None and not 1 <= row <= len(lines):
+        raise Problem(f"{file} has {counted(len(lines), 'line')}, and no line {row}")
+    if row is not None and column is not None and not 1 <= column <= max(len(lines[row - 1]), 1):
+        raise Problem(f"{file}:{row} has {counted(len(lines[row - 1]), 'column')}, and no column {column}")
     with config_errors_as_problems():
         config = Configs().of(Path(file).absolute().parent)
         found = explained(text, file, row, column, config)

@@ -16,12 +16,12 @@ OWN, SHARED = FILES
 
 
 @click.command()
-@click.option("--stdout", is_flag=True, help="Print what a gradlint.toml would hold, and write nothing.")
+@click.option("--stdout", is_flag=True, help="Print the gradlint.toml, and write nothing.")
 def init(stdout: bool) -> None:
     """Write a configuration in which each key is explained and commented out.
 
-    It is added to the pyproject.toml of the current directory, or where there is none written to a gradlint.toml. What
-    is configured already stays as it is.
+    It is added to the pyproject.toml in the current directory or, if there is none, written to a new gradlint.toml.
+    An existing configuration is not changed.
     """
     if stdout:
         click.echo(template(table=False), nl=False)

@@ -11,10 +11,12 @@ from gradlint.entrypoints.decorating import with_options
 from gradlint.entrypoints.replacing import replace_file
 from gradlint.entrypoints.signals import signals_as_exits
 from gradlint.settings.config import ConfigError
-from gradlint.settings.keys import FORMATS
+from gradlint.settings.keys import DEFAULT_FORMAT, FORMATS
 
 _OPTIONS = (
-    click.option("--output-format", type=click.Choice(FORMATS), help="How to write findings [default: concise]."),
+    click.option(
+        "--output-format", type=click.Choice(FORMATS), help=f"The format of the findings [default: {DEFAULT_FORMAT}]."
+    ),
     click.option(
         "-o",
         "--output-file",
@@ -27,7 +29,7 @@ _OPTIONS = (
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         show_default=True,
-        help="Colour findings: on a terminal, always, or never.",
+        help="Use colours: on a terminal, always, or never.",
     ),
 )
 
@@ -36,16 +38,14 @@ output_options = with_options(_OPTIONS)
 """Add the options to a command."""
 
 
-def refuse_output_file(path: Path | None, *, is_diff: bool) -> None:
-    """Raise `ConfigError` where a file cannot be meant, before any work is done."""
+def refuse_file(option: str, path: Path | None) -> None:
+    """Raise `ConfigError` where the path that an option names cannot become a file, before any work is done."""
     if path is None:
         return
-    if is_diff:
-        raise ConfigError("--diff and --output-file exclude each other: a diff goes to standard output")
     if path.is_dir():
-        raise ConfigError(f"--output-file: {path} is a directory")
+        raise ConfigError(f"{option}: {path} is a directory")
     if not path.parent.is_dir():
-        raise ConfigError(f"--output-file: there is no directory {path.parent}")
+        raise ConfigError(f"{option}: there is no directory {path.parent}")
 
 
 def write_output_file(path: Path, pieces: Iterable[str]) -> str | None:

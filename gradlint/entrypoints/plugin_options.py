@@ -21,7 +21,7 @@ _OPTION = click.option(
     is_eager=True,
     expose_value=False,
     callback=_go_without,
-    help="Load no rules or models of other installed packages.",
+    help="Do not load rules or models of other installed packages.",
 )
 
 

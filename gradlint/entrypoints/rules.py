@@ -22,19 +22,18 @@ _COLUMNS = ("code", "name", "severity", "effect", "fix", "summary")
 
 
 @click.command()
-@click.option("--select", multiple=True, metavar="CODES", help="Only these: codes, prefixes or names.")
-@click.option("--severity", multiple=True, type=click.Choice(SEVERITIES), help="Only those of this severity.")
-@click.option("--fixable", is_flag=True, help="Only those that have fixes.")
+@click.option("--select", multiple=True, metavar="CODES", help="List only these: codes, prefixes or names.")
+@click.option("--severity", multiple=True, type=click.Choice(SEVERITIES), help="List only rules of this severity.")
+@click.option("--fixable", is_flag=True, help="List only rules that have fixes.")
 @click.option("--output-format", type=click.Choice(("text", "json", "markdown")), default="text", show_default=True)
 @plugin_options
 def rules(select: tuple[str, ...], severity: tuple[str, ...], fixable: bool, output_format: str) -> None:
-    """List the rules, a line for each: `gradlint rule CODE` explains one.
+    """List the rules, one per line; `gradlint rule CODE` explains one.
 
-    [*] marks those that have safe fixes, [~] those whose fixes are unsafe; `off` stands for those that are off unless
-    they are selected.
+    [*] marks rules with safe fixes, [~] rules with unsafe fixes, and `off` rules that are not used unless selected.
     """
-    words = list(words_of(select))
     with config_errors_as_problems():
+        words = words_of(select, "--select")
         everything = all_rules()
         check_words(words, "--select")
     chosen = [rule for rule in everything if not words or any(matches(word, rule) for word in words)]

@@ -11,6 +11,18 @@ from gradlint.entrypoints.decorating import with_options
 from gradlint.pool import processors
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds, which neither nan nor inf is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        seconds = super().convert(value, param, ctx)
+        return seconds if math.isfinite(seconds) else self.fail(f"{seconds} is not a number of seconds", param, ctx)
+
+
+SECONDS = Seconds(min=0)
+
+
 def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: str) -> int:
     """Return how many processes check; `auto` is one for each processor."""
     if value == "auto":
@@ -28,22 +40,22 @@ _OPTIONS = (
         default="auto",
         show_default=True,
         metavar="N",
-        help="Check in so many processes; auto: one for each processor.",
+        help="Run N processes; auto: one per processor.",
     ),
-    click.option("--no-cache", is_flag=True, help="Neither use nor keep what earlier runs have found."),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
     click.option(
         "--cache-dir",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Keep it in this directory instead of .gradlint_cache.",
+        help="Use this cache directory instead of .gradlint_cache.",
     ),
     click.option(
         "--file-seconds",
-        type=click.FloatRange(min=0),
+        type=SECONDS,
         default=FILE_SECONDS,
         show_default=True,
         metavar="N",
-        help="Give a file up that takes more of the processor's time; 0: never.",
+        help="Give up on a file after N seconds of processor time; 0: never.",
     ),
 )
 

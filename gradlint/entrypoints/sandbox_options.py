@@ -12,11 +12,9 @@ _OPTIONS = (
         type=click.Choice(["auto", "bwrap", "none"]),
         default="auto",
         show_default=True,
-        help="What stands around our own walls: bubblewrap where it works, bubblewrap, or nothing.",
+        help="Use bubblewrap around our own sandbox: if it works, always, or never.",
     ),
-    click.option(
-        "--trust", is_flag=True, help="Confirm also where nothing outside of Python would hold a program back."
-    ),
+    click.option("--trust", is_flag=True, help="Confirm even where nothing outside of Python isolates the program."),
 )
 
 

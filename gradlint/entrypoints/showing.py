@@ -17,7 +17,9 @@ from gradlint.source.discover import Discovery
 
 _OPTIONS = (
     click.option("--show-files", is_flag=True, help="List the files that would be checked."),
-    click.option("--show-settings", is_flag=True, help="Show the settings for the first path, and their origins."),
+    click.option(
+        "--show-settings", is_flag=True, help="Show the settings for the first path, and where each comes from."
+    ),
 )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Collection, Iterable
 
 import click
+
+from gradlint.domain.near_words import did_you_mean, near_words
 
 _COMMANDS = {"lint": "check", "run": "check", "fix": "check --fix", "list": "rules", "explain-rule": "rule"}
 _OPTIONS = {
@@ -59,6 +60,8 @@ _ELSEWHERE = {
     "--generate-config": "gradlint init",
 }
 """Options that are commands of ours."""
+_MISSING = {"--watch": "; `gradlint.watch` in Python checks again after each change"}
+"""Options of other linters for which there is nothing on our command line, and what there is."""
 
 
 def no_such_command(word: str, known: Collection[str]) -> str:
@@ -67,28 +70,26 @@ def no_such_command(word: str, known: Collection[str]) -> str:
 
     if os.path.lexists(word) or word.lower().endswith((*SUFFIXES, ".pyi")) or os.sep in word:
         return f"`{word}` is no command; did you mean `gradlint check {word}`?"
-    meant = _COMMANDS.get(word) or next(iter(difflib.get_close_matches(word, known, n=1)), None)
-    return f"no such command `{word}`{_offer(None if meant is None else f'gradlint {meant}')}"
+    near = [_COMMANDS[word]] if word in _COMMANDS else near_words(word, known)
+    return f"no such command `{word}`{did_you_mean([f'gradlint {one}' for one in near])}"
 
 
 def no_such_option(word: str, context: click.Context | None) -> str:
     """Return the complaint about an option that the command does not have."""
+    if word in _MISSING:
+        return f"gradlint has no `{word}` yet{_MISSING[word]}"
     known = list(_options(context, context.command)) if context is not None else []
     if context is not None and isinstance(context.command, click.Group):
         check = context.command.get_command(context, "check")
         if check is not None and word in _options(context, check):
-            return f"no such option `{word}`{_offer(f'gradlint check {word}')}"
+            return f"no such option `{word}`{did_you_mean([f'gradlint check {word}'])}"
     meant = _ELSEWHERE.get(word) or _OPTIONS.get(word)
     if meant is not None and meant.startswith("-") and meant.split()[0] not in known:
         meant = None
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.8) if word.startswith("--") else []
-    return f"no such option `{word}`{_offer(meant or next(iter(near), None))}"
+    near = [meant] if meant is not None else near_words(word, known) if word.startswith("--") else []
+    return f"no such option `{word}`{did_you_mean(near)}"
 
 
 def _options(context: click.Context, command: click.Command) -> Iterable[str]:
     for parameter in command.get_params(context):
         yield from (*parameter.opts, *parameter.secondary_opts)
-
-
-def _offer(meant: str | None) -> str:
-    return "" if meant is None else f"; did you mean `{meant}`?"

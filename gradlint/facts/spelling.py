@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
+from gradlint.domain.near_words import near_words
 from gradlint.facts.table import Entry, Table
 
 _PREFIXES = (
@@ -55,11 +55,11 @@ def _readings(text: str) -> Iterator[str]:
 def close_matches(table: Table, text: str) -> list[str]:
     """Return up to five names of the table that the text may be a misspelling of."""
     last = text.strip().removesuffix("()").rpartition(".")[2]
-    whole = difflib.get_close_matches(text.removeprefix("torch."), list(table), n=5, cutoff=0.75)
+    whole = near_words(text.removeprefix("torch."), table, 5)
     lasts: dict[str, str] = {}
     for name in table:
         known = lasts.get(name.rpartition(".")[2])
         if known is None or name.count(".") < known.count("."):
             lasts[name.rpartition(".")[2]] = name
-    near = difflib.get_close_matches(last, list(lasts), n=5, cutoff=0.75)
+    near = near_words(last, lasts, 5)
     return list(dict.fromkeys([*whole, *(lasts[name] for name in near)]))[:5]

@@ -131,8 +131,7 @@ def folders() -> list[str]:
 
 def _is_checked(path: str) -> bool:
     """Return whether a path is the current directory, or below it; an empty one is."""
-    here, there = os.path.realpath(os.curdir), os.path.realpath(path or os.curdir)
-    return there == here or there.startswith(os.path.join(here, ""))
+    return _is_below(path or os.curdir, [os.path.realpath(os.curdir)])
 
 
 def _has_entry_points(place: str) -> bool:
@@ -209,7 +208,8 @@ def _require_outside(plugin: Plugin, module: str) -> None:
 
 
 def _is_below(path: str, kept: Iterable[str]) -> bool:
-    return any(os.path.realpath(path).startswith(os.path.join(folder, "")) for folder in kept)
+    inside = os.path.join(os.path.realpath(path), "")
+    return any(inside.startswith(os.path.join(folder, "")) for folder in kept)
 
 
 def _require_models(plugin: Plugin, entry: EntryPoint, value: object) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from gradlint.source.read import is_below
+
 CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BUILD_SOURCESDIRECTORY")
 """Where GitHub, GitLab and Azure name the directory of the repository, from which they count paths."""
 
@@ -12,12 +14,10 @@ CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BUILD_SOURCESDIRECTORY")
 def path_below(root: str, filename: str) -> str:
     """Return the path of a file from a directory on, with slashes; the absolute one if it is not below it."""
     absolute, top = os.path.abspath(filename), os.path.abspath(root)
-    inside = absolute.startswith(os.path.join(top, ""))
-    return (os.path.relpath(absolute, top) if inside else absolute).replace(os.sep, "/")
+    return (os.path.relpath(absolute, top) if is_below(absolute, top) else absolute).replace(os.sep, "/")
 
 
 def checkout(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the directory of the repository where a CI names one and we are in it."""
-    here = os.path.join(os.getcwd(), "")
     named = (os.path.realpath(root) for name in CHECKOUTS if (root := environment.get(name)))
-    return next((root for root in named if here.startswith(os.path.join(root, ""))), None)
+    return next((root for root in named if is_below(os.getcwd(), root)), None)

@@ -11,7 +11,14 @@ from typing import NamedTuple, cast
 from gradlint.domain.finding import Finding, Severity, is_at_least
 from gradlint.domain.frozen import Frozen
 from gradlint.rules.base import Rule
-from gradlint.settings.keys import DEFAULT_EXCLUDE, NEVER, Layer
+from gradlint.settings.keys import (
+    DEFAULT_EXCLUDE,
+    DEFAULT_FAIL_ON,
+    DEFAULT_FORMAT,
+    DEFAULT_MIN_SEVERITY,
+    NEVER,
+    Layer,
+)
 from gradlint.settings.selection import Selection, longest, matches, select
 from gradlint.source.patterns import Patterns
 
@@ -48,13 +55,13 @@ class Config(Frozen):
     preview: bool = False
     per_file_ignores: tuple[FileIgnore, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
-    min_severity: Severity = "info"
-    fail_on: str = "warning"
+    min_severity: Severity = DEFAULT_MIN_SEVERITY
+    fail_on: str = DEFAULT_FAIL_ON
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     extend_include: tuple[str, ...] = ()
     respect_gitignore: bool = True
-    output_format: str = "concise"
+    output_format: str = DEFAULT_FORMAT
     ignore_noqa: bool = False
     fix: bool = False
     unsafe_fixes: bool = False

@@ -44,6 +44,8 @@ def inline(text: str) -> Layer:
         entries: dict[str, object] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{INLINE}: `{text}` is neither a file nor TOML such as 'key = \"value\"': {error}") from None
+    if not entries:
+        raise ConfigError(f"{INLINE}: `{text}` names no file and sets no key")
     if "extend" in entries:
         raise ConfigError(f"{INLINE}: `extend` belongs into a file; name one with {INLINE} FILE")
     return layer(INLINE, Path.cwd(), entries)
@@ -82,10 +84,12 @@ def is_toml(text: str) -> bool:
 def table_in(path: Path) -> Mapping[str, object] | None:
     """Return what a file says of gradlint; None for a `pyproject.toml` that says nothing."""
     document = _parse(path)
-    if path.name != "pyproject.toml":
-        return document
     tool = document.get("tool", {})
     table = tool.get("gradlint") if isinstance(tool, dict) else None
+    if path.name != "pyproject.toml":
+        if table is not None:
+            raise ConfigError(f"{path}: the keys stand at the top level of this file, and not in `[tool.gradlint]`")
+        return document
     if table is not None and not isinstance(table, dict):
         raise ConfigError(f"{path}: `tool.gradlint` must be a table")
     return table
@@ -120,20 +124,20 @@ _MOST_DOTS = 4_000_000
 def _config_of(path: Path, entries: Mapping[str, object]) -> Config:
     """Return the configuration of a file and of those that it extends, with the root where the file is."""
     root = path.absolute().parent
-    return settled(Config(root=root, environment=environment_of(root)), _chain(path, entries, ()))
+    return settled(Config(root=root, environment=environment_of(root)), _chain(path, entries))
 
 
-def _chain(path: Path, entries: Mapping[str, object], inner: tuple[Path, ...]) -> list[Layer]:
-    """Return the layers of a file, that which it extends first; `inner` are the files that have led to it."""
-    own = layer(str(path), path.absolute().parent, entries)
-    if "extend" not in own.values:
-        return [own]
-    base = Path(os.path.normpath(own.folder / os.path.expanduser(own.values["extend"])))
-    led = (*inner, path.absolute())
-    if base in led:
-        raise ConfigError(
-            f"{path}: `extend` goes in a circle: {' -> '.join(map(str, (*led[led.index(base) :], base)))}"
-        )
-    if not base.is_file():
-        raise ConfigError(f"{path}: `extend`: {base}: no such file")
-    return [*_chain(base, table_in(base) or {}, led), own]
+def _chain(path: Path, entries: Mapping[str, object]) -> list[Layer]:
+    """Return the layers of a file, that which it extends first."""
+    layers = [layer(str(path), path.absolute().parent, entries)]
+    led = [path.absolute()]
+    while "extend" in layers[0].values:
+        base = Path(os.path.normpath(led[-1].parent / os.path.expanduser(layers[0].values["extend"])))
+        if base in led:
+            circle = " -> ".join(map(str, (*led[led.index(base) :], base)))
+            raise ConfigError(f"{layers[0].origin}: `extend` goes in a circle: {circle}")
+        if not base.is_file():
+            raise ConfigError(f"{layers[0].origin}: `extend`: {base}: no such file")
+        layers.insert(0, layer(str(base), base.parent, table_in(base) or {}))
+        led.append(base)
+    return layers

@@ -7,7 +7,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from gradlint.domain.finding import SEVERITIES
+from gradlint.domain.finding import SEVERITIES, Severity
 from gradlint.domain.frozen import Frozen
 
 Kind: TypeAlias = Literal["flag", "choice", "text", "codes", "patterns", "table of codes", "table of severities"]
@@ -26,6 +26,11 @@ DEFAULT_EXCLUDE = (
     *(".pytest_cache", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__"),
     *("_build", "buck-out", "dist", "node_modules", "site-packages", "venv"),
 )
+
+
+DEFAULT_FORMAT = "concise"
+DEFAULT_MIN_SEVERITY: Severity = "info"
+DEFAULT_FAIL_ON: Severity = "warning"
 
 
 class Key(Frozen):
@@ -54,13 +59,13 @@ KEYS = (
     Key(
         "extend",
         "text",
-        "Read another configuration file first, named from the directory of this one; the keys of this one go on top.",
+        "Read another configuration file first, named relative to this one; the keys of this one override its keys.",
         example="../gradlint.toml",
     ),
     Key(
         "preset",
         "choice",
-        "Begin from a set of values; the other keys go on top.",
+        "Start from the values of a preset; the other keys override them.",
         default="default",
         option="--preset",
         choices=PRESET_NAMES,
@@ -75,7 +80,7 @@ KEYS = (
     ),
     Key("extend-select", "codes", "Use these rules as well.", (), "--extend-select", adds=True, example=["GRD627"]),
     Key("ignore", "codes", "Do not use these rules.", (), "--ignore", adds=True, example=["leaf-inplace"]),
-    Key("preview", "flag", "Use the rules that are still being tried out as well.", default=False, option="--preview"),
+    Key("preview", "flag", "Also use the preview rules, which may still change.", default=False, option="--preview"),
     Key(
         "per-file-ignores",
         "table of codes",
@@ -98,7 +103,7 @@ KEYS = (
         "min-severity",
         "choice",
         "Report only findings of this severity or a higher one.",
-        "info",
+        DEFAULT_MIN_SEVERITY,
         "--min-severity",
         SEVERITIES,
     ),
@@ -106,14 +111,14 @@ KEYS = (
         "fail-on",
         "choice",
         "Exit with 1 only if there is a finding of this severity or a higher one.",
-        "warning",
+        DEFAULT_FAIL_ON,
         "--fail-on",
         (*SEVERITIES, NEVER),
     ),
     Key(
         "exclude",
         "patterns",
-        "Keep files and directories out: a name, wherever it is, or with a slash a path from the root.",
+        "Exclude files and directories: by name, wherever they are, or by a pattern with a slash, from the root.",
         DEFAULT_EXCLUDE,
         "--exclude",
         example=["vendored", "docs/*"],
@@ -121,7 +126,7 @@ KEYS = (
     Key(
         "extend-exclude",
         "patterns",
-        "Keep these out as well.",
+        "Exclude these as well.",
         (),
         "--extend-exclude",
         adds=True,
@@ -130,22 +135,22 @@ KEYS = (
     Key(
         "extend-include",
         "patterns",
-        "Check more files of directories, by patterns as in `.gitignore`: `*.md` for the Python in Markdown.",
+        "Also check files in directories that match patterns as in `.gitignore`: `*.md` for Python in Markdown.",
         (),
         "--extend-include",
         adds=True,
         example=["*.md"],
     ),
-    Key("respect-gitignore", "flag", "Keep out what git ignores.", True),
-    Key("output-format", "choice", "How to write findings.", "concise", "--output-format", FORMATS),
+    Key("respect-gitignore", "flag", "Exclude what git ignores.", True),
+    Key("output-format", "choice", "The format of the findings.", DEFAULT_FORMAT, "--output-format", FORMATS),
     Key(
         "fix",
         "flag",
-        "Make fixes. Without `--fix` this counts only in a file that is named with `--config`.",
+        "Apply fixes. Without `--fix` this counts only in a file that is named with `--config`.",
         False,
         "--fix",
     ),
-    Key("unsafe-fixes", "flag", "Offer and make fixes that may change values, too.", False, "--unsafe-fixes"),
+    Key("unsafe-fixes", "flag", "Also offer and apply fixes that may change values.", False, "--unsafe-fixes"),
     Key("fixable", "codes", "Fix only the findings of these rules.", ("ALL",), "--fixable", example=["GRD3"]),
     Key(
         "unfixable",
@@ -167,7 +172,7 @@ KEYS = (
     Key(
         "baseline",
         "text",
-        "Do not report the findings that stand in this file, which `--write-baseline` writes.",
+        "Do not report the findings listed in this file, which `--write-baseline` writes.",
         option="--baseline",
         example="gradlint-baseline.json",
     ),

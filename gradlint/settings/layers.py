@@ -8,16 +8,18 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from gradlint.domain.near_words import did_you_mean, near_words
 from gradlint.settings.config import Config, ConfigError, FileIgnore
 from gradlint.settings.environment import environment_of
 from gradlint.settings.keys import KEY_OF, NEVER, Key, Layer
 from gradlint.settings.selection import Selection
-from gradlint.settings.words import check_words, did_you_mean, near_words
+from gradlint.settings.words import check_words
 
+_DEFAULT = {name: KEY_OF[name].default for name in ("output-format", "min-severity", "fail-on")}
 PRESETS: Mapping[str, Mapping[str, object]] = {
-    "default": {"output-format": "concise", "min-severity": "info", "fail-on": "warning"},
-    "strict": {"output-format": "concise", "min-severity": "info", "fail-on": "info"},
-    "education": {"output-format": "full", "min-severity": "info", "fail-on": "warning"},
+    "default": _DEFAULT,
+    "strict": {**_DEFAULT, "fail-on": "info"},
+    "education": {**_DEFAULT, "output-format": "full"},
 }
 """What each preset says; `strict` also begins from all rules but those of the preview (`Config.selected`)."""
 
@@ -34,7 +36,7 @@ def layer(origin: str, folder: Path, entries: Mapping[str, object], *, options: 
     """
     for name in entries:
         if name not in KEY_OF:
-            raise ConfigError(f"{origin}: unknown key `{name}`{did_you_mean(near_words(name, list(KEY_OF)))}")
+            raise ConfigError(f"{origin}: unknown key `{name}`{did_you_mean(near_words(name, KEY_OF))}")
     where = {name: f"--{name}" if options else f"{origin}: `{name}`" for name in entries}
     return Layer(origin, folder, {name: _checked(KEY_OF[name], entries[name], where[name]) for name in entries})
 
@@ -91,7 +93,7 @@ def _checked(key: Key, value: object, where: str) -> object:
     if key.kind == "flag":
         return _is(isinstance(value, bool), value, where, "true or false")
     if key.kind == "text":
-        return _is(isinstance(value, str), value, where, "a string")
+        return _is(isinstance(value, str) and bool(value.strip()), value, where, "a string that is not empty")
     if key.kind == "choice":
         return _choice(key, value, where)
     if key.kind == "patterns":
@@ -101,6 +103,8 @@ def _checked(key: Key, value: object, where: str) -> object:
     if not isinstance(value, dict):
         content = "patterns to lists of codes" if key.kind == "table of codes" else "codes to severities"
         raise ConfigError(f"{where} must be a table from {content}")
+    if not all(name.strip() for name in value):
+        raise ConfigError(f"{where} has an entry without a {'pattern' if key.kind == 'table of codes' else 'code'}")
     items = {name: f"{where[:-1]}.{name}`" if where.endswith("`") else where for name in value}
     if key.kind == "table of codes":
         return {name: _codes(value[name], items[name]) for name in value}
@@ -135,4 +139,6 @@ def _strings(value: object, where: str) -> tuple[str, ...]:
     if wrong or not isinstance(value, (list, tuple)):
         holds = f", and holds {wrong[0]!r}" if wrong else ""
         raise ConfigError(f"{where} must be a list of strings{holds}")
+    if not all(item.strip() for item in value):
+        raise ConfigError(f"{where} holds an empty string")
     return tuple(value)

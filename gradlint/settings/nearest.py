@@ -23,7 +23,6 @@ class Overrides(Frozen):
 
     layers: tuple[Layer, ...] = ()
     ignore_noqa: bool = False
-    python: Path | None = None
     no_environment: bool = False
     follow_links: bool = False
 
@@ -33,7 +32,7 @@ class Overrides(Frozen):
         return replace(
             config,
             ignore_noqa=config.ignore_noqa or self.ignore_noqa,
-            environment=None if self.no_environment else self.python or config.environment,
+            environment=None if self.no_environment else config.environment,
             follow_links=self.follow_links,
         )
 

@@ -30,7 +30,11 @@ def _lines(key: Key, config: Config) -> Iterator[str]:
     if key.name == "fix" and value is True and not config.fix:
         value, origin = False, f"{origin} says true, which counts only with `--config FILE` or `--fix`"
     if key.name == "python":
-        value, origin = _python(config, origin)
+        value, origin = config.environment, "found" if origin == _BUILT_IN else origin
+    if key.name == "baseline":
+        value = config.baseline
+    if isinstance(value, Path):
+        value = str(value)
     yield f"{key.name} = {as_toml(value)}  # {origin}" if value is not None else f"# {key.name} is not set"
 
 
@@ -42,9 +46,3 @@ def _said(key: Key, layers: Sequence[Layer]) -> Iterator[tuple[object, str]]:
             yield PRESETS[preset][key.name], f"preset `{preset}` of {layer.origin}"
         if key.name in layer.values:
             yield layer.values[key.name], layer.origin
-
-
-def _python(config: Config, origin: str) -> tuple[str | None, str]:
-    if config.environment is None:
-        return None, origin
-    return str(config.environment), "found" if origin == _BUILT_IN else origin

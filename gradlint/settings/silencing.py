@@ -14,6 +14,7 @@ from gradlint.rules.files.wrong_suppression import WrongSuppression
 from gradlint.rules.house import OURS, prefix_of
 from gradlint.settings.config import Config
 from gradlint.settings.silenced import ALL, Silence, Suppressions
+from gradlint.settings.words import NO_RULE
 from gradlint.source.read import split_lines
 from gradlint.source.suppressions import Comment, Word, comments
 
@@ -92,9 +93,7 @@ class _About:
                 yield self._finding(rule, comment, _nothing(comment.fault), comment.hint)
         for comment, word in self.suppressions.unknown:
             hint = "name a rule, its code, or the first letters of one"
-            yield self._finding(
-                rule, comment, f"`{word.text}` names no rule and begins no code: it has no effect", hint
-            )
+            yield self._finding(rule, comment, f"`{word.text}` {NO_RULE}: it has no effect", hint)
         for comment in self.suppressions.never_opened:
             message = "nothing is disabled here that this comment could enable"
             yield self._finding(rule, comment, message, "remove it", fix=self._fix(comment, comment.words))

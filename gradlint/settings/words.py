@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from gradlint.domain.near_words import did_you_mean, near_words
 from gradlint.rules.house import OURS
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import ConfigError
 from gradlint.settings.selection import unknown_word
 
 _CODE = re.compile(r"([A-Za-z]+)\d\w*")
+NO_RULE = "is not the code, the prefix of a code, or the name of a rule"
 _MOST = 3
 """So many codes may be offered; more would be a guess."""
 
@@ -24,19 +25,9 @@ def check_words(words: Iterable[str], where: str) -> None:
         return
     code = _CODE.fullmatch(word)
     if code is not None and not any(rule.code.startswith(code[1].upper()) for rule in rules):
-        raise ConfigError(f"{where}: `{word}` is no code of gradlint, whose codes begin with {OURS}")
-    near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, [rule.name for rule in rules])
-    raise ConfigError(f"{where}: `{word}` names no rule and begins no code{did_you_mean(near)}")
-
-
-def near_words(word: str, known: Sequence[str]) -> list[str]:
-    """Return the known word that is spelled almost like a word, if there is one."""
-    return difflib.get_close_matches(word, known, n=1, cutoff=0.7)
-
-
-def did_you_mean(near: Sequence[str]) -> str:
-    """Return the end of a line that offers words."""
-    return f"; did you mean {' or '.join(f'`{one}`' for one in near)}?" if near else ""
+        raise ConfigError(f"{where}: `{word}` is not a code of gradlint: these begin with {OURS}")
+    near = _near_codes(word, [rule.code for rule in rules]) if code else near_words(word, (rule.name for rule in rules))
+    raise ConfigError(f"{where}: `{word}` {NO_RULE}{did_you_mean(near)}")
 
 
 def _near_codes(word: str, known: Sequence[str]) -> list[str]:

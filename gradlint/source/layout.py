@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from gradlint.source.read import leads_out
+from gradlint.source.read import is_below, leads_out
 from gradlint.source.search_path import added_folders
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
@@ -76,7 +76,7 @@ class Layout:
         if found is None or self._follow_links:
             return found
         project = self.project(importer)
-        top = project if not folder or f"{folder}{os.sep}".startswith(f"{project}{os.sep}") else folder
+        top = project if not folder or is_below(folder, project) else folder
         return None if self._leads_out(Path(found), Path(top)) else found
 
     def project(self, file: str) -> str:
@@ -138,7 +138,7 @@ class Layout:
         marked = _climb(folder, self._is_marked)
         if package is not None:
             parent, name = os.path.split(package)
-            inside = marked is not None and (parent + os.sep).startswith(marked + os.sep)
+            inside = marked is not None and is_below(parent, marked)
             unpacked = marked is None and not self._is_installation(parent)
             roots.append(Root(parent, None if inside or unpacked else name))
         if marked is None and (package is None or unpacked):
@@ -161,7 +161,7 @@ class Layout:
         marked = _climb(folder, self._is_marked)
         top = marked or next(reversed([folder, *islice(_above(folder), _ABOVE)]))
         found = added_folders(importer, (folder, *_up_to(folder, top)))
-        return tuple(one for one in found if (one + os.sep).startswith(top + os.sep))
+        return tuple(one for one in found if is_below(one, top))
 
 
 def _up_to(folder: str, top: str) -> Iterator[str]:

@@ -53,6 +53,11 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes | Unusable:
         return unreadable(f"cannot be read: {error.strerror or error}")
 
 
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is that of a folder, or of something in it."""
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
 def leads_out(path: Path, root: Path) -> bool:
     """Return whether a path that stands below a directory leads, by links, to what does not."""
     return path.is_relative_to(root) and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))

@@ -6,12 +6,12 @@ statement. Where a comment of our own is wrong, it silences nothing, and the fau
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from gradlint.domain.frozen import Frozen
+from gradlint.domain.near_words import near_words
 from gradlint.source.comments import Placed, comments_with, next_code_rows
 from gradlint.source.read import split_lines
 
@@ -28,7 +28,6 @@ _BARE = re.compile(r"\s*(?:$|#|[-\u2013\u2014])")
 _NO_PROSE = re.compile(r"\s*(?:$|[\[(:=#\-])|\s+GRD[0-9]", re.IGNORECASE)
 
 VERBS = ("noqa", "ignore", "disable", "enable", "disable-next-line", "ignore-next-line", "file-ignore")
-_CLOSE = 0.7
 
 
 class Word(Frozen):
@@ -95,7 +94,7 @@ def _addressed(placed: Placed, found: re.Match[str], following: int) -> Comment 
         return Comment(placed.row, *stretch, verb, scope, words, target, alone, True, fault, hint)
 
     if verb not in VERBS:
-        close = difflib.get_close_matches(verb, VERBS, n=1, cutoff=_CLOSE)
+        close = near_words(verb, VERBS)
         if not (rest.startswith("[") or (close and _NO_PROSE.match(rest))):
             return None
         choice = f"did you mean `{close[0]}`?" if close else f"write one of {', '.join(VERBS)}"

@@ -46,17 +46,16 @@ def test_a_baseline_hides_what_is_known_until_it_changes(run: Run, tree: Tree) -
     tree({"a.py": "import torch\n\n\n  \nfault_b\nx = fault_a\n"})
     ran = run("check", "--baseline", "base.json")
     assert (ran.code, ran.out) == (1, ["a.py:6:5: error: GRD101 leaf-inplace: torch raises here"])
-    assert (
-        ran.err[-1]
-        == "3 findings known from base.json; 1 finding of it no longer found, `--write-baseline` takes them out."
-    )
+    assert ran.err[-2:] == [
+        "3 findings known from base.json.",
+        "1 finding of the baseline is no longer found; `--write-baseline` removes it.",
+    ]
     assert run("check", "--baseline", "base.json", "b.py").err[-1] == "2 findings known from base.json."
     (root / "a.py").unlink()
-    assert (
-        run("check", "--baseline", "base.json", "b.py")
-        .err[-1]
-        .startswith("2 findings known from base.json; 2 findings of it")
-    )
+    assert run("check", "--baseline", "base.json", "b.py").err[-2:] == [
+        "2 findings known from base.json.",
+        "2 findings of the baseline are no longer found; `--write-baseline` removes them.",
+    ]
 
 
 def test_a_baseline_is_sorted_counted_and_set_in_the_configuration(
@@ -200,10 +199,20 @@ def test_no_repository_and_no_git(run: Run, tree: Tree, tmp_path: Path, monkeypa
     tree({"a.py": TWO})
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     ran = run("check", "--diff-base", "HEAD")
-    assert ran.code == 2 and "not a git repository" in str(ran.err)
+    assert ran.code == 2 and "the current directory is not inside a git repository" in str(ran.err)
     monkeypatch.setenv("PATH", "")
     ran = run("check", "--diff-base", "HEAD")
     assert ran.code == 2 and "git cannot be run" in str(ran.err)
+
+
+def test_nothing_is_said_of_no_findings(run: Run, tree: Tree, git: Callable[..., None]) -> None:
+    """Neither of a baseline, nor of unchanged lines, nor of comments."""
+    tree({"a.py": "import torch\n"})
+    git("add", ".")
+    git("commit", "--quiet", "--message", "one")
+    run("check", "--write-baseline", "base.json")
+    for arguments in (["--baseline", "base.json"], ["--diff-base", "HEAD"], ["--add-noqa"]):
+        assert [line for line in run("check", *arguments).err if "0 findings" in line] == []
 
 
 @pytest.mark.parametrize(

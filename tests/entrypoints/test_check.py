@@ -175,12 +175,32 @@ def test_statistics(run: Run, tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--select", "GRD9"], "--select: `GRD9` names no rule and begins no code"),
-        (["--ignore", "leaf-inplac"], "--ignore: `leaf-inplac` names no rule and begins no code; "
-                                      "did you mean `leaf-inplace`?"),
+        (["--select", "GRD9"], "--select: `GRD9` is not the code, the prefix of a code, or the name of a rule"),
+        (["--ignore", "leaf-inplac"],
+         "--ignore: `leaf-inplac` is not the code, the prefix of a code, or the name of a rule; "
+         "did you mean `leaf-inplace`?"),
         (["--per-file-ignores", "GRD101"],
-         "--per-file-ignores: `GRD101` has no pattern; write it as PATTERN:CODE"),
-        (["--per-file-ignores", "a.py:X"], "--per-file-ignores: `X` names no rule and begins no code"),
+         "--per-file-ignores: `GRD101` is not of the form PATTERN:CODE"),
+        (["--per-file-ignores", ":GRD1"], "--per-file-ignores: `:GRD1` is not of the form PATTERN:CODE"),
+        (["--per-file-ignores", "a.py:"], "--per-file-ignores: `a.py:` is not of the form PATTERN:CODE"),
+        (["--per-file-ignores", "tests/*"], "--per-file-ignores: `tests/*` is not of the form PATTERN:CODE"),
+        (["--per-file-ignores", ""], "--per-file-ignores: `` is not of the form PATTERN:CODE"),
+        (["--select", ""], "--select: the value is empty"),
+        (["--select", "GRD1", "--select", ","], "--select: the value is empty"),
+        (["--ignore", ", "], "--ignore: the value is empty"),
+        (["--extend-include", ""], "--extend-include: the value is empty"),
+        (["--config", ""], "--config: `` names no file and sets no key"),
+        (["--config", "."], ".: cannot be read: this is a directory, not a file"),
+        (["--baseline", ""], "--baseline must be a string that is not empty"),
+        (["--write-baseline", ""], "--write-baseline: . is a directory"),
+        (["--write-baseline", "no/base.json"], "--write-baseline: there is no directory no"),
+        (["--python", ""], "--python must be a string that is not empty"),
+        (["--python", "no"], "--python: no: no such file or directory"),
+        (["--stdin-filename", "a.py"],
+         "--stdin-filename names standard input, which is read only with `-` as the path"),
+        (["-", "--stdin-filename", ""], "--stdin-filename: the value is empty"),
+        (["--per-file-ignores", "a.py:X"],
+         "--per-file-ignores: `X` is not the code, the prefix of a code, or the name of a rule"),
         (["--isolated", "--config", "gradlint.toml"], "--config FILE and --isolated exclude each other"),
         (["-", "a.py"], "`-` cannot be combined with paths: name either standard input or files"),
     ],
@@ -195,6 +215,15 @@ def test_bad_usage_is_one_line(run: Run, tree: Tree, arguments: list[str], messa
         f"gradlint: error: {message}",
     )
     assert len(ran.err) == 1
+
+
+@pytest.mark.parametrize("option", ["--file-seconds", "--confirm-seconds"])
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_seconds_are_a_number(run: Run, option: str, seconds: str) -> None:
+    """That is not negative, and has an end."""
+    ran = run("check", option, seconds)
+    assert (ran.code, ran.out) == (2, [])
+    assert f"Invalid value for '{option}': {float(seconds)} is not " in ran.err[-1]
 
 
 def test_a_file_that_takes_too_long_is_given_up(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,8 +86,10 @@ def test_without_a_line_the_whole_file_is_explained(program: Path, capsys: pytes
     ("place", "message"),
     [
         ("{}:11:1:1", "no such file or directory"),
-        ("{}:99", "has 11 lines, and no line 99"),
+        ("{}:11", "has 10 lines, and no line 11"),
         ("{}:0", "no line 0"),
+        ("{}:4:38", "a.py:4 has 37 columns, and no column 38"),
+        ("{}:4:0", "a.py:4 has 37 columns, and no column 0"),
         ("{}.missing:3", "no such file or directory"),
     ],
 )
@@ -100,6 +102,20 @@ def test_a_place_that_is_none_is_one_clear_line(
     assert captured.out == ""
     assert message in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [("", "0 lines"), ("x = 1", "1 line"), ("x = 1\r\n\n", "2 lines"), ("x = 1\r\f\ny = '\u2028'\n", "3 lines")],
+)
+def test_lines_are_counted_as_python_counts_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, lines: str
+) -> None:
+    """With and without an end of the last one; form feeds and Unicode separators end none."""
+    path = tmp_path / "a.py"
+    path.write_bytes(text.encode())
+    assert main(["explain", f"{path}:9"]) == 2
+    assert f"a.py has {lines}, and no line 9" in capsys.readouterr().err
 
 
 def test_a_file_that_does_not_parse_is_one_clear_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -66,7 +66,8 @@ def test_bad_usage(run: Run) -> None:
     unknown = run("rule", "GRD102x")
     assert (unknown.code, unknown.out) == (2, [])
     assert unknown.err == [
-        "gradlint: error: gradlint rule: `GRD102x` names no rule and begins no code; did you mean `GRD102`?"
+        "gradlint: error: gradlint rule: `GRD102x` is not the code, the prefix of a code, or the name of a rule; "
+        "did you mean `GRD102`?"
     ]
     assert run("rule").code == 2
     assert run("rule", "GRD101", "--all").code == 2

@@ -92,7 +92,7 @@ def test_the_nearest_configuration_holds(run: Run, tree: Tree) -> None:
     ("config", "message"),
     [
         ("selekt = []", "unknown key `selekt`; did you mean `select`?"),
-        ('select = ["GRD999"]', "`select`: `GRD999` names no rule and begins no code"),
+        ('select = ["GRD999"]', "`select`: `GRD999` is not the code, the prefix of a code, or the name of a rule"),
         ('select = "GRD1"', "`select` must be a list of strings"),
         ("select = [1]", "`select` must be a list of strings, and holds 1"),
         ('per-file-ignores = ["a"]', "`per-file-ignores` must be a table from patterns to lists of codes"),

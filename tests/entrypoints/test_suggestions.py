@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gradlint.entrypoints.cli import main
+from gradlint.settings.words import NO_RULE
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,10 @@ from gradlint.entrypoints.cli import main
         (["check", "--list-rules"], "no such option `--list-rules`; did you mean `gradlint rules`?"),
         (["check", "--fail-onn", "error"], "no such option `--fail-onn`; did you mean `--fail-on`?"),
         (["check", "--frobnicate"], "no such option `--frobnicate`"),
+        (
+            ["check", "--watch"],
+            "gradlint has no `--watch` yet; `gradlint.watch` in Python checks again after each change",
+        ),
         (["rules", "--fix"], "no such option `--fix`"),
         (["op", "--severity"], "no such option `--severity`"),
     ],
@@ -48,12 +53,12 @@ def test_what_is_meant(
 @pytest.mark.parametrize(
     ("word", "answer"),
     [
-        ("GRD999", "`GRD999` names no rule and begins no code"),
-        ("grd101", "`grd101` names no rule and begins no code; did you mean `GRD101`?"),
-        ("GRD1001", "`GRD1001` names no rule and begins no code; did you mean `GRD101`?"),
-        ("E501", "`E501` is no code of gradlint, whose codes begin with GRD"),
-        ("leaf-inplac", "`leaf-inplac` names no rule and begins no code; did you mean `leaf-inplace`?"),
-        ("nonsense", "`nonsense` names no rule and begins no code"),
+        ("GRD999", f"`GRD999` {NO_RULE}"),
+        ("grd101", f"`grd101` {NO_RULE}; did you mean `GRD101`?"),
+        ("GRD1001", f"`GRD1001` {NO_RULE}; did you mean `GRD101`?"),
+        ("E501", "`E501` is not a code of gradlint: these begin with GRD"),
+        ("leaf-inplac", f"`leaf-inplac` {NO_RULE}; did you mean `leaf-inplace`?"),
+        ("nonsense", f"`nonsense` {NO_RULE}"),
     ],
 )
 def test_rules_that_are_meant(word: str, answer: str, capsys: pytest.CaptureFixture[str]) -> None:

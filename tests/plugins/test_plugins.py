@@ -95,7 +95,7 @@ def test_without_plugins_their_codes_are_unknown(house: House) -> None:
     house.write(SUMMED.format("  # noqa: ACM101"))
     assert house.run("check", "--no-plugins")[:2] == (0, "")
     code, _, err = house.run("check", "--no-plugins", "--select", "ACM101")
-    assert (code, "`ACM101` is no code of gradlint" in err) == (2, True)
+    assert (code, "`ACM101` is not a code of gradlint" in err) == (2, True)
     assert house.run("rule", "--no-plugins", "ACM101")[0] == 2
 
 

@@ -77,7 +77,25 @@ def test_a_preset_is_below_the_layer_that_names_it(run: Run, tree: Tree) -> None
         (
             {"gradlint.toml": "severity = {E501 = 'info'}"},
             [],
-            "{root}/gradlint.toml: `severity`: `E501` is no code of gradlint, whose codes begin with GRD",
+            "{root}/gradlint.toml: `severity`: `E501` is not a code of gradlint: these begin with GRD",
+        ),
+        (
+            {"gradlint.toml": "[tool.gradlint]\nignore = ['GRD1']"},
+            [],
+            "{root}/gradlint.toml: the keys stand at the top level of this file, and not in `[tool.gradlint]`",
+        ),
+        ({"gradlint.toml": "ignore = ['']"}, [], "{root}/gradlint.toml: `ignore` holds an empty string"),
+        ({"gradlint.toml": "exclude = [' ']"}, [], "{root}/gradlint.toml: `exclude` holds an empty string"),
+        ({"gradlint.toml": "baseline = ''"}, [], "{root}/gradlint.toml: `baseline` must be a string that is not empty"),
+        (
+            {"gradlint.toml": "severity = {'' = 'info'}"},
+            [],
+            "{root}/gradlint.toml: `severity` has an entry without a code",
+        ),
+        (
+            {"gradlint.toml": "per-file-ignores = {'' = ['GRD1']}"},
+            [],
+            "{root}/gradlint.toml: `per-file-ignores` has an entry without a pattern",
         ),
         ({}, ["--config", "fail-onn = 'error'"], "--config: unknown key `fail-onn`; did you mean `fail-on`?"),
         ({}, ["--config", "no.toml"], "no.toml: cannot be read: No such file or directory"),
@@ -127,6 +145,16 @@ def test_settings_are_shown_with_their_origins(run: Run, tree: Tree) -> None:
     assert said == {key.name for key in KEYS if key.name != "extend"}
 
 
+def test_paths_of_the_command_line_are_shown_with_their_origin(run: Run, tree: Tree) -> None:
+    """Also where the configuration says something else, or would find something else."""
+    root = tree({"gradlint.toml": "baseline = 'a.json'\npython = 'env'", "mine/x": "", ".venv/pyvenv.cfg": ""})
+    shown = run("check", "--show-settings", "--python", "mine", "--baseline", "b.json").out
+    assert shown[-2:] == [f'python = "{root}/mine"  # command line', f'baseline = "{root}/b.json"  # command line']
+    assert run("check", "--show-settings").out[-1] == f'baseline = "{root}/a.json"  # {root}/gradlint.toml'
+    (root / "gradlint.toml").unlink()
+    assert run("check", "--show-settings").out[-2:] == [f'python = "{root}/.venv"  # found', "# baseline is not set"]
+
+
 def test_files_are_shown(run: Run, tree: Tree) -> None:
     """Those that would be looked at; nothing is checked."""
     tree({"a.py": BOTH, "sub/b.py": BOTH, "venv/c.py": BOTH, "d.txt": ""})
@@ -134,6 +162,14 @@ def test_files_are_shown(run: Run, tree: Tree) -> None:
     assert (ran.code, ran.out, ran.err) == (0, ["a.py", "sub/b.py"], [])
     assert run("check", "--show-files", "sub", "--exclude", "b.py").out == []
     assert run("check", "--show-files", "missing").code == 2
+
+
+def test_a_long_chain_of_files_is_read(run: Run, tree: Tree) -> None:
+    """To its end, however long it is; the keys of the first file go on top."""
+    tree({f"{at}.toml": f"extend = '{at + 1}.toml'\nfail-on = 'error'" for at in range(1, 1_500)})
+    tree({"gradlint.toml": "extend = '1.toml'\nfail-on = 'never'", "1500.toml": "ignore = ['GRD102']", "a.py": BOTH})
+    ran = run("check")
+    assert (ran.code, codes(ran)) == (0, ["GRD101"])
 
 
 def test_an_absolute_and_a_home_path_may_be_extended(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
