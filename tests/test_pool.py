@@ -117,6 +117,7 @@ def test_an_interrupt_ends_all(tmp_path: Path) -> None:
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         while len(children := _children(process.pid)) < 2:
+            assert process.poll() is None
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate()

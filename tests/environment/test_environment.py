@@ -86,7 +86,7 @@ def test_it_is_named_in_the_configuration(lint: Lint, tmp_path: Path) -> None:
     Path("gradlint.toml").write_text("python = 3\n")
     code, found, said = lint()
     assert (code, found) == (2, [])
-    assert said[-1].endswith("`python` must be a string")
+    assert said[-1].endswith("`python` must be a string that is not empty")
 
 
 @pytest.mark.parametrize("name", [".venv", "venv"])
