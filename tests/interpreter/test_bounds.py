@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
+from pathlib import Path
+
 import libcst as cst
 import pytest
 
-from gradlint.check import Checker, check_source
+from gradlint.check import Checker, check_paths, check_source
+from gradlint.domain import clock
 from gradlint.domain.size import LARGEST, bounded, bounded_record
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
@@ -138,3 +142,35 @@ def test_programs_that_python_refuses_are_no_crash() -> None:
     assert (found.code, found.message, found.span.start.row) == ("GRD001", "can't use starred expression here", 2)
     crash = failing.check_content(fine, "a.py", config).crash
     assert crash is not None and "no such instruction" in crash.summary
+
+
+def test_syntax_is_written_out_only_where_something_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """libcst writes as slowly as it reads: not at all without a finding; with one a statement is written three times.
+
+    That is once to count its rows, once for the places in it, and once in the text that fixes are made to.
+    """
+    written: list[cst.CSTNode] = []
+    plain = cst.SimpleStatementLine._codegen_impl
+
+    def counted(self: cst.SimpleStatementLine, state: object) -> None:
+        written.append(self)
+        plain(self, state)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cst.SimpleStatementLine, "_codegen_impl", counted)
+    file = tmp_path / "a.py"
+    file.write_text(BEGINNING + "x = torch.ones(3) + 1\n" * 50)
+    assert check_paths([file], Config()).findings == ()
+    assert written == []
+    file.write_text(BEGINNING + END + "w += 1\n" * 50)
+    assert len(check_paths([file], Config()).findings) == 51
+    assert len(written) <= 3 * len(file.read_text().splitlines())
+
+
+def test_the_system_is_asked_for_the_time_only_where_it_may_be_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock on the wall tells that it cannot be: of five programs, each asks once when it begins."""
+    asked, now = count(), clock._now
+    monkeypatch.setattr(clock, "_now", lambda: now() + 0 * next(asked))
+    checker = Checker()
+    for number in range(5):
+        checker.check_content(BEGINNING + END * 50, f"a{number}.py", Config())
+    assert next(asked) == 5
