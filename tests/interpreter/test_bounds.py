@@ -15,8 +15,10 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.interpreter.interpret import interpret
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import CHAIN, IN_CIRCLES, Loaded, Loading
 from gradlint.settings.config import Config
 from gradlint.source.core import Instr
+from gradlint.source.files import Unit
 
 BEGINNING = "import copy\nimport torch\nfrom torch import nn\n"
 END = "w = torch.ones(3, requires_grad=True)\nw += 1\n"
@@ -174,3 +176,31 @@ def test_the_system_is_asked_for_the_time_only_where_it_may_be_over(monkeypatch:
     for number in range(5):
         checker.check_content(BEGINNING + END * 50, f"a{number}.py", Config())
     assert next(asked) == 5
+
+
+def test_files_of_a_circle_are_run_so_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What serves one file alone is made for so many; a chain without a circle is run once, for all that import it."""
+    runs: list[str] = []
+    plain = Loading._run
+
+    def counted(self: Loading, unit: Unit) -> Loaded:
+        runs.append(unit.path)
+        return plain(self, unit)
+
+    monkeypatch.setattr(Loading, "_run", counted)
+    size = 3 * IN_CIRCLES
+    for number in range(size):
+        others = "".join(f"from m{(number + 1) * step % size} import *\n" for step in (1, 2, 3, 5, 7))
+        (tmp_path / f"m{number}.py").write_text(f"import torch\n{others}y = torch.relu(missing(a))\n")
+        after = f"from n{number + 1} import *\n" if number < 8 else ""
+        (tmp_path / f"n{number}.py").write_text(f"import torch\n{after}y = torch.relu(missing(a))\n")
+    checked = Checker()
+    for number in range(1, 6):
+        path = tmp_path / f"m{number}.py"
+        checked.check_content(path.read_text(), str(path), Config())
+    assert len(runs) <= 5 * (IN_CIRCLES + CHAIN)
+    runs.clear()
+    for number in range(8):
+        path = tmp_path / f"n{number}.py"
+        checked.check_content(path.read_text(), str(path), Config())
+    assert sorted(runs) == sorted(set(runs))
