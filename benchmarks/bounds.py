@@ -173,6 +173,7 @@ def rows() -> Iterable[Row]:
         text = TORCH.encode() + row * (5_000_000 // len(row))
         yield Row(f"5 MB of {what} on standard input", lambda folder: None, BIG, ("-",), text)
     yield Row("1,200 files of stars, one checked", _one_of_stars, BIG, ("a.py",))
+    yield Row("1,200 files of stars, ten checked", _stars, BIG, tuple(f"m{one}.py" for one in range(1, 11)))
     for name in ("x.py", ".gitignore", ".git/info/exclude", "pyproject.toml"):
         yield Row(f"15 GB of {name}", _sparse(name), SMALL, (".",))
         yield Row(f"a FIFO as {name}", _fifo(name), SMALL, (".",))

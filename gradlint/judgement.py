@@ -230,7 +230,7 @@ def _severity(verdict: Verdict, effect: Effect) -> Severity:
 
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
     """The data of an event: its fields by name, with syntax nodes as places."""
-    given = {one.name: getattr(event, one.name) for one in fields(event) if one.name not in _NO_DATA}
+    given = {name: getattr(event, name) for name in _data(event)}
     facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
     places = tuple(
         (name, _related(atlas, path, filename, node, ""))
@@ -242,6 +242,17 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
 
 
 _NO_DATA = ("node", "assumptions", "caller")
+
+
+_DATA: dict[type[Event], tuple[str, ...]] = {}
+
+
+def _data(event: Event) -> tuple[str, ...]:
+    """Return the names of the fields of an event that are its data."""
+    kind = type(event)
+    if kind not in _DATA:
+        _DATA[kind] = tuple(one.name for one in fields(event) if one.name not in _NO_DATA)
+    return _DATA[kind]
 
 
 def _is_place(node: object) -> TypeGuard[cst.CSTNode]:
@@ -266,4 +277,4 @@ def _fix(verdict: Verdict, atlas: Atlas, locator: Locator) -> Fix | None:
     repair = verdict.report.repair
     if repair is None or not all(change.node in atlas.home for change in repair.changes):
         return None
-    return locator.fix(replace(repair, safe=repair.safe and not verdict.event.assumptions))
+    return locator.fix(replace(repair, safe=False) if repair.safe and verdict.event.assumptions else repair)

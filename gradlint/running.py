@@ -67,4 +67,6 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            gc.freeze()  # What was made becomes old, unseen: the next collection of what is young would walk all of it.
+            gc.unfreeze()
             gc.enable()

@@ -32,7 +32,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import lines_of, parts
 
 _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
@@ -67,7 +67,9 @@ class FlagDetector(Detector[None]):
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """Report `loss.backward` as a statement, where the value is not known: such a name is read for nothing."""
         code = self.machine.program.nowhere
-        if not self.machine.assumes or not isinstance(code, cst.Module) or _EFFECTS.search(code.code) is None:
+        if not self.machine.assumes or not isinstance(code, cst.Module) or not any(map(_names_effect, lines_of(code))):
+            return
+        if _EFFECTS.search(code.code) is None:  # To write a file out costs as much as to read it, so it comes last.
             return
         start: list[cst.CSTNode] = [code]
         nodes = list(reachable(start, parts))
@@ -106,6 +108,12 @@ class FlagDetector(Detector[None]):
             return not isinstance(value.function, Function) and name in OPTIMIZER_METHODS
         writes = name.endswith("_") and not name.startswith("_")
         return (writes or name in _OF_TENSORS) and known_tensor(self.machine, state, receiver) is not None
+
+
+def _names_effect(statement: cst.BaseSmallStatement) -> bool:
+    """Return whether a statement names a method for its effect, and nothing else."""
+    named = statement.value if isinstance(statement, cst.Expr) else None
+    return isinstance(named, cst.Attribute) and named.attr.value in _EFFECTIVE
 
 
 def _is_flag(node: cst.CSTNode) -> bool:

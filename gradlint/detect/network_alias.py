@@ -14,7 +14,7 @@ from gradlint.domain.fault.modules import NetworkAlias, NetworkRepeated
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Sequence, Tensor
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.source.lower.syntax import called_name, parts
+from gradlint.source.lower.syntax import called_name, code_of, parts
 
 _PLAIN = (cst.Name, cst.Attribute)
 
@@ -94,7 +94,7 @@ def _is_fresh(state: State, value: Ref) -> bool:
 def _receiver(node: cst.CSTNode) -> str | None:
     """Return the source of what a method is called on."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        return cst.Module([]).code_for_node(node.func.value)
+        return code_of(node.func.value)
     return None
 
 
@@ -102,13 +102,13 @@ def _side(place: cst.CSTNode, names: set[str]) -> cst.CSTNode:
     """Return the one of several values assigned side by side that goes by a name of the network."""
     value = place.value if isinstance(place, cst.Assign) else None
     sides = [element.value for element in value.elements] if isinstance(value, cst.Tuple) else []
-    named = [side for side in sides if cst.Module([]).code_for_node(side) in names]
+    named = [side for side in sides if code_of(side) in names]
     return named[0] if len(named) == 1 else place
 
 
 def _is_conditional(node: cst.CSTNode, code: cst.CSTNode) -> bool:
     """Return whether a statement is run under a condition, so that elsewhere there may be two networks."""
-    if isinstance(code, cst.If) and "__name__" not in cst.Module([]).code_for_node(code.test) and _holds(code, node):
+    if isinstance(code, cst.If) and "__name__" not in code_of(code.test) and _holds(code, node):
         return True
     return any(_is_conditional(node, child) for child in parts(code) if not isinstance(child, cst.BaseExpression))
 

@@ -13,7 +13,10 @@ class OutOfTimeError(Exception):
 
 
 class _Limit(threading.local):
+    """When the thread has had its time, and until when, by the clock on the wall, it cannot have had it."""
+
     end: float | None = None
+    sooner: float = 0.0
 
 
 _limit = _Limit()
@@ -22,19 +25,31 @@ _limit = _Limit()
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Let what runs in the block, in this thread, take so much of the processor's time; 0 for any."""
-    former = _limit.end
-    _limit.end = _now() + seconds if seconds else None
+    former = _limit.end, _limit.sooner
+    _limit.end, _limit.sooner = _now() + seconds if seconds else None, _wall() + seconds
     try:
         yield
     finally:
-        _limit.end = former
+        _limit.end, _limit.sooner = former
 
 
 def look_at_clock() -> None:
-    """Raise if the time is over: called where much may be done, and nothing would be left half done."""
-    if _limit.end is not None and _now() > _limit.end:
+    """Raise if the time is over: called where much may be done, and nothing would be left half done.
+
+    A thread takes no more of the processor's time than passes on the wall. That clock is read without asking the
+    system, which may take long to answer, and hands the processor to others first.
+    """
+    if _limit.end is None or _wall() <= _limit.sooner:
+        return
+    left = _limit.end - _now()
+    if left < 0:
         raise OutOfTimeError
+    _limit.sooner = _wall() + left
 
 
 def _now() -> float:
     return time.thread_time()
+
+
+def _wall() -> float:
+    return time.perf_counter()

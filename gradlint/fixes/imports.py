@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import libcst as cst
 from libcst.helpers import get_full_name_for_node_or_raise as dotted
@@ -11,6 +12,15 @@ from libcst.helpers import get_full_name_for_node_or_raise as dotted
 from gradlint.source.lower.syntax import parts
 
 _STORES = (cst.Param, cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)
+
+
+_BINDING = frozenset(
+    {
+        *(*_STORES, cst.FunctionDef, cst.ClassDef, cst.WithItem, cst.ExceptHandler, cst.MatchAs, cst.MatchStar),
+        *(cst.Import, cst.ImportFrom),
+    }
+)
+"""What `_Stores` looks at: nothing else is asked for its kind, one after the other."""
 
 
 class Imports:
@@ -24,7 +34,8 @@ class Imports:
         waiting: list[cst.CSTNode] = [module]
         while waiting:
             node = waiting.pop()
-            stores.add(node)
+            if type(node) in _BINDING:
+                stores.add(node)
             waiting.extend(parts(node))
         taken = stores.names | _renamed(stores.imported, bound)
         self._names = {path: name for path, name in bound.items() if name not in taken}
@@ -67,6 +78,7 @@ class Imports:
         return next(same, next(iter(rest), None))
 
 
+@cache
 def _as_word(path: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.]){re.escape(path)}\b")
 

@@ -28,8 +28,9 @@ from gradlint.rules.base import (
     Wrap,
 )
 from gradlint.rules.base import Edit as Asked
+from gradlint.source.lower.syntax import code_of
 from gradlint.source.place import Places
-from gradlint.source.read import split_lines
+from gradlint.source.read import LINE_END, split_lines
 
 
 class Locator:
@@ -107,13 +108,17 @@ class Locator:
         """Return a node's stretch with new content, in the rows of the old one, in brackets where it needs them."""
         span = self._places.whole(node)
         start, end = self._source.offset(span.start), self._source.offset(span.end)
-        empty = isinstance(node, cst.Tuple) and not node.elements
-        bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) and not empty else node
-        generated = cst.Module([]).code_for_node(bare)
-        content = rewritten(self._text[start:end], generated, text, self._module.default_newline)
+        real = self._text[start:end]
+        content = text if LINE_END.search(real + text) is None else self._rewritten(node, real, text)
         if isinstance(node, cst.BaseExpression):
             content = bracketed(self._text, start, end, content)
         return Edit(span, content)
+
+    def _rewritten(self, node: cst.CSTNode, real: str, text: str) -> str:
+        """Return the new content of a node of several rows, in those of the old one."""
+        empty = isinstance(node, cst.Tuple) and not node.elements
+        bare = node.with_changes(lpar=(), rpar=()) if isinstance(node, cst.BaseExpression) and not empty else node
+        return rewritten(real, code_of(bare), text, self._module.default_newline)
 
     def _spelled(self, text: str, repair: Repair) -> str:
         for path in repair.imports:
@@ -185,7 +190,7 @@ class Locator:
         if not readings:
             raise _ImpossibleError
         for reading in readings:
-            yield self._changed(reading, f"{cst.Module([]).code_for_node(reading)}.{change.method}()")
+            yield self._changed(reading, f"{code_of(reading)}.{change.method}()")
 
     def _reduced(self, change: Reduced) -> Edit:
         """Return the expression through the method, or a statement before that does so with the name in it."""

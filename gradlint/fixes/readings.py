@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from gradlint.source.lower.syntax import code_of
+
 
 def readings_of(assign: cst.Assign, node: cst.CSTNode) -> list[cst.BaseExpression]:
     """Return the readings, inside the value, of the names and attributes that an assignment to one target sets.
@@ -25,7 +27,7 @@ def _sources(target: cst.BaseExpression) -> list[str]:
     """Return what is assigned, as source; a part of something, such as an item of a list, is left out."""
     if isinstance(target, (cst.Tuple, cst.List)):
         return [source for element in target.elements for source in _sources(element.value)]
-    return [cst.Module([]).code_for_node(target)] if isinstance(target, (cst.Name, cst.Attribute)) else []
+    return [code_of(target)] if isinstance(target, (cst.Name, cst.Attribute)) else []
 
 
 class _Readings(cst.CSTVisitor):
@@ -36,7 +38,7 @@ class _Readings(cst.CSTVisitor):
         self.readings: list[cst.BaseExpression] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if isinstance(node, (cst.Name, cst.Attribute)) and cst.Module([]).code_for_node(node) in self.sources:
+        if isinstance(node, (cst.Name, cst.Attribute)) and code_of(node) in self.sources:
             self.readings.append(node)
             return False
         if isinstance(node, (cst.Attribute, cst.Arg)):

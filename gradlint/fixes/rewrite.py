@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 
 import libcst as cst
 
+from gradlint.source.lower.syntax import code_of
 from gradlint.source.read import LINE_END
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
@@ -74,13 +75,13 @@ def in_place(name: str, value: cst.BaseExpression) -> str | None:
     >>> in_place("w", cst.parse_expression("w - lr * w.grad"))
     'w -= lr * w.grad'
     """
-    source = cst.Module([]).code_for_node(value)
+    source = code_of(value)
     if re.search(rf"(?<![\w.]){name}(?!\w)", source) is None:
         return None
     if isinstance(value, cst.BinaryOperation) and isinstance(value.left, cst.Name) and value.left.value == name:
         sign = _SIGNS.get(type(value.operator))
         if sign is not None:
-            return f"{name} {sign}= {cst.Module([]).code_for_node(value.right)}"
+            return f"{name} {sign}= {code_of(value.right)}"
     return f"{name}.copy_({source})"
 
 

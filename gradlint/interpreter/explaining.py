@@ -17,6 +17,7 @@ from gradlint.interpreter.torch.result import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source import core
 from gradlint.source.core import Instr
+from gradlint.source.lower.syntax import code_of
 
 
 class Reason(NamedTuple):
@@ -152,5 +153,5 @@ _OPERANDS = frozenset(
 
 def _code(node: cst.CSTNode) -> str:
     """Return the source of a node in one line."""
-    text = " ".join(cst.Module([]).code_for_node(node).split())
+    text = " ".join(code_of(node).split())
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -30,6 +30,10 @@ CHAIN = 10
 """How long a chain of files may be in which the top level of each looks into the next."""
 
 
+IN_CIRCLES = 48
+"""How many files one file may look into whose results serve it alone, for they depend on how they were reached."""
+
+
 class Loaded(NamedTuple):
     """What a file's top level leaves: its frame, and the frames and heap that it needs."""
 
@@ -70,6 +74,9 @@ class Loading:
         for needs in self.needs:
             needs.add(path)
         if unit is None:
+            return None
+        if path not in self.seen and len(self.provisional) >= IN_CIRCLES:
+            self.on_the_way = [True] * len(self.running)
             return None
         if unit.installed and path not in self.seen:
             self._room -= len(unit.text)

@@ -16,6 +16,8 @@ def printable(text: str) -> str:
 
 def steerless(text: str) -> str:
     """Return a text on one line in which nothing steers a terminal; commands to GitHub stay."""
+    if text.isprintable():
+        return text
     return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
 
 

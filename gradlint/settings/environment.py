@@ -14,7 +14,7 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 def environment_of(root: Path, named: str | None = None) -> Path | None:
     """Return the interpreter or the directory of the environment of the project at a root; None for none."""
     if named is not None:
-        path = root / os.path.expanduser(named)
+        path = Path(os.path.normpath(root / os.path.expanduser(named)))
         return path if os.path.exists(path) or os.path.dirname(named) else interpreter(named)
     beside = (root / name for name in _BESIDE)
     found = next((folder for folder in beside if os.path.isfile(folder / "pyvenv.cfg")), None)

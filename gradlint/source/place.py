@@ -7,12 +7,12 @@ about which there is something to say, and there only for the statements of the 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
 
 import libcst as cst
-from libcst.metadata import CodePosition, CodeRange, MetadataWrapper, PositionProvider
+from libcst.metadata import CodePosition, CodeRange, PositionProvider
 
 from gradlint.domain.finding import Position, Span
 from gradlint.source.lower.syntax import parts
@@ -137,12 +137,23 @@ def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
             yield from _outside_functions(part)
 
 
+class _Positions(PositionProvider):
+    """libcst's positions without its wrapper, which copies the tree, and walks over it for others than this one.
+
+    The parser puts each node into the tree once, so the copy is not needed.
+    """
+
+    def of(self, module: cst.Module) -> Mapping[cst.CSTNode, object]:
+        """Return where each node of the module stands."""
+        self._gen_impl(module)
+        return self._computed
+
+
 class _Sheet:
     """One statement of the top level, after so many rows."""
 
     def __init__(self, module: cst.Module, offset: int) -> None:
-        # The parser puts each node into the tree once, so the copy that libcst would make is not needed.
-        self._ranges = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+        self._ranges = _Positions().of(module)
         self._offset = offset
         logical = (node for node in self._ranges if type(node) in _STATEMENTS)
         rows = sorted((self.whole(node).start, self._last_row(node)) for node in logical)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from gradlint.check import check_source
 from gradlint.confirm.prove import Prover
+from gradlint.domain.finding import Finding
 from tests.confirm.bends import BENDS, CODE, HEAD, PLACE, program
 from tests.harness.torch_run import run_under_torch
 
@@ -62,6 +64,72 @@ def test_what_releases_nothing_does_not_count(quick_prover: Prover, text: str) -
     (finding,) = (one for one in check_source(f"{HEAD}{chr(10) * (row - 3)}{PLACE}", "a.py") if one.code == CODE)
     answer = quick_prover.confirm(finding, whole)
     assert answer.verdict == "confirmed", answer.reason
+
+
+OUTSIDE = {
+    "a variable of the environment": "import os\nif os.environ.get('GRADLINT_NEVER_SET'):\n    w += 1\n",
+    "a key of the environment": "import os\nif 'GRADLINT_NEVER_SET' in os.environ:\n    w += 1\n",
+    "the file's own name": "if __file__.endswith('_other.py'):\n    w += 1\n",
+    "the command line": "import sys\nif len(sys.argv) > 99:\n    w += 1\n",
+    "a variable in between": "import os\nflag = os.getenv('GRADLINT_NEVER_SET')\nif flag:\n    w += 1\n",
+    "the other arm": "import os\nif 'GRADLINT_NEVER_SET' not in os.environ:\n    pass\nelse:\n    w += 1\n",
+    "a loop": "import os\nwhile 'GRADLINT_NEVER_SET' in os.environ:\n    w += 1\n",
+    "an operand": "import os\nos.environ.get('GRADLINT_NEVER_SET') and w.add_(1)\n",
+    "one of two values": "import os\nw.add_(1) if os.environ.get('GRADLINT_NEVER_SET') else None\n",
+    "an end": "import os, sys\nif 'GRADLINT_NEVER_SET' not in os.environ:\n    sys.exit()\nw += 1\n",
+    "an exception": "import sys\nif len(sys.argv) < 99:\n    raise SystemExit\nw += 1\n",
+    "an end in a function": "import os, sys\ndef check():\n    if 'GRADLINT_NEVER_SET' not in os.environ:\n"
+    "        sys.exit()\ncheck()\nw += 1\n",
+    "a return": "import os\ndef work():\n    if 'GRADLINT_NEVER_SET' not in os.environ:\n        return\n"
+    "    w.add_(1)\nwork()\n",
+    "the next turn": "import os\nfor i in range(3):\n    if 'GRADLINT_NEVER_SET' not in os.environ:\n        continue\n"
+    "    w += 1\n",
+    "a release": "import os\nif 'GRADLINT_NEVER_SET' not in os.environ:\n    w.requires_grad_(False)\nw += 1\n",
+    "a switch": "import sys\nif not sys.argv[99:]:\n    torch.set_grad_enabled(False)\nw += 1\n",
+}
+"""What decides stands nowhere in the program; each runs without an error, here as on most machines."""
+INSIDE = {
+    "a value": "import os\nname = 'a' if os.environ.get('GRADLINT_NEVER_SET') else 'b'\nw += 1\n",
+    "a return elsewhere": "import os\ndef name():\n    if 'GRADLINT_NEVER_SET' in os.environ:\n        return 'a'\n"
+    "    return 'b'\nprint(name())\nw += 1\n",
+    "what is only printed": "import os\nif 'GRADLINT_NEVER_SET' in os.environ:\n    print('a')\nw += 1\n",
+    "a guard of the module": "if __name__ == '__main__':\n    w += 1\n",
+    "a flag with a default": "import argparse\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--times', type=int, default=3)\nargs = parser.parse_args([])\n"
+    "if args.times > 2:\n    w += 1\n",
+    "an end below": "import os, sys\nw += 1\nif 'GRADLINT_NEVER_SET' in os.environ:\n    sys.exit()\n",
+}
+"""The near twins: the environment decides something else."""
+
+
+@pytest.mark.parametrize("text", OUTSIDE.values(), ids=OUTSIDE)
+def test_what_the_environment_decides_is_not_made_up(quick_prover: Prover, text: str) -> None:
+    """A repro does not choose the way to the place where the program would have taken another one."""
+    whole = HEAD + text
+    raised = run_under_torch(whole).raised
+    assert raised is None or raised.text == "name '__file__' is not defined"  # It is run without a file.
+    assert quick_prover.confirm(_leaf_write(whole), whole).verdict == "unconfirmed"
+
+
+@pytest.mark.parametrize("text", INSIDE.values(), ids=INSIDE)
+def test_what_the_environment_does_not_decide_is_confirmed(quick_prover: Prover, text: str) -> None:
+    """The place is reached either way."""
+    whole = HEAD + text
+    assert run_under_torch(whole).raised is not None
+    answer = quick_prover.confirm(_leaf_write(whole), whole)
+    assert answer.verdict == "confirmed", answer.reason
+
+
+def _leaf_write(whole: str) -> Finding:
+    """Return the finding about the write, which is found wherever it stands."""
+    row, line = next((row, line) for row, line in enumerate(whole.splitlines(), 1) if re.search(r"w \+=|w\.add_", line))
+    column = line.index("w")
+    bare = f"{HEAD}{chr(10) * (row - 4)}if True:\n{' ' * max(column, 1)}{line[column:].partition(' if ')[0]}\n"
+    if row < 4 or column == 0:
+        bare = f"{HEAD}{chr(10) * (row - 3)}{line}\n"
+    (finding,) = (one for one in check_source(bare, "a.py") if one.code == CODE)
+    assert finding.span.start.row == row
+    return finding
 
 
 LONG = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,13 +121,15 @@ def test_an_environment_that_is_missing_or_broken(lint: Lint, tmp_path: Path) ->
     install(tmp_path / "old", version="2.7")
     (tmp_path / "empty").mkdir()
     for name, why in [
-        ("none", "there is no such file or directory"),
         ("empty", "no folder `site-packages` is found there"),
         ("old", "it is one of Python 2, and gradlint reads Python 3"),
     ]:
-        said = f"gradlint: warning: the Python environment {tmp_path / name} is not read: {why}"
-        assert lint("--python", str(tmp_path / name)) == (1, [OWN], [said])
-        assert lint("--exit-zero", "--python", str(tmp_path / name)) == (0, [OWN], [said])
+        line = f"gradlint: warning: the Python environment {tmp_path / name} is not read: {why}"
+        assert lint("--python", str(tmp_path / name)) == (1, [OWN], [line])
+        assert lint("--exit-zero", "--python", str(tmp_path / name)) == (0, [OWN], [line])
+    code, found, said = lint("--python", str(tmp_path / "none"))
+    assert (code, found) == (2, [])
+    assert said[-1].endswith(f"--python: {tmp_path / 'none'}: no such file or directory")
 
 
 @pytest.mark.parametrize(
@@ -169,6 +172,7 @@ def test_the_cache_is_kept_and_nobody_minds_its_state(lint: Lint, tmp_path: Path
     good = kept.read_text()
     for broken in ("", "[]", good[:20], good.replace("[[", "[[null,"), good.replace("}", "")):
         kept.write_text(broken)
+        shutil.rmtree(".gradlint_cache/results")
         assert lint("--python", "../env") == BOTH
         assert kept.read_text() == good
     file.write_text(CUT.replace(".detach()", ""))

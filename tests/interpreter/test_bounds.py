@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import count
+from pathlib import Path
+
 import libcst as cst
 import pytest
 
-from gradlint.check import check_source
+from gradlint.check import check_paths, check_source
 from gradlint.checker import Checker
+from gradlint.domain import clock
 from gradlint.domain.size import LARGEST, bounded, bounded_record
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Unknown, Value
 from gradlint.interpreter.interpret import interpret
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.program import CHAIN, IN_CIRCLES, Loaded, Loading
 from gradlint.settings.config import Config
 from gradlint.source.core import Instr
+from gradlint.source.files import Unit
 
 BEGINNING = "import copy\nimport torch\nfrom torch import nn\n"
 END = "w = torch.ones(3, requires_grad=True)\nw += 1\n"
@@ -139,3 +145,63 @@ def test_programs_that_python_refuses_are_no_crash() -> None:
     assert (found.code, found.message, found.span.start.row) == ("GRD001", "can't use starred expression here", 2)
     crash = failing.check_content(fine, "a.py", config).crash
     assert crash is not None and "no such instruction" in crash.summary
+
+
+def test_syntax_is_written_out_only_where_something_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """libcst writes as slowly as it reads: not at all without a finding; with one a statement is written three times.
+
+    That is once to count its rows, once for the places in it, and once in the text that fixes are made to.
+    """
+    written: list[cst.CSTNode] = []
+    plain = cst.SimpleStatementLine._codegen_impl
+
+    def counted(self: cst.SimpleStatementLine, state: object) -> None:
+        written.append(self)
+        plain(self, state)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cst.SimpleStatementLine, "_codegen_impl", counted)
+    file = tmp_path / "a.py"
+    file.write_text(BEGINNING + "x = torch.ones(3) + 1\n" * 50)
+    assert check_paths([file], Config()).findings == ()
+    assert written == []
+    file.write_text(BEGINNING + END + "w += 1\n" * 50)
+    assert len(check_paths([file], Config()).findings) == 51
+    assert len(written) <= 3 * len(file.read_text().splitlines())
+
+
+def test_the_system_is_asked_for_the_time_only_where_it_may_be_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock on the wall tells that it cannot be: of five programs, each asks once when it begins."""
+    asked, now = count(), clock._now
+    monkeypatch.setattr(clock, "_now", lambda: now() + 0 * next(asked))
+    checker = Checker()
+    for number in range(5):
+        checker.check_content(BEGINNING + END * 50, f"a{number}.py", Config())
+    assert next(asked) == 5
+
+
+def test_files_of_a_circle_are_run_so_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What serves one file alone is made for so many; a chain without a circle is run once, for all that import it."""
+    runs: list[str] = []
+    plain = Loading._run
+
+    def counted(self: Loading, unit: Unit) -> Loaded:
+        runs.append(unit.path)
+        return plain(self, unit)
+
+    monkeypatch.setattr(Loading, "_run", counted)
+    size = 3 * IN_CIRCLES
+    for number in range(size):
+        others = "".join(f"from m{(number + 1) * step % size} import *\n" for step in (1, 2, 3, 5, 7))
+        (tmp_path / f"m{number}.py").write_text(f"import torch\n{others}y = torch.relu(missing(a))\n")
+        after = f"from n{number + 1} import *\n" if number < 8 else ""
+        (tmp_path / f"n{number}.py").write_text(f"import torch\n{after}y = torch.relu(missing(a))\n")
+    checked = Checker()
+    for number in range(1, 6):
+        path = tmp_path / f"m{number}.py"
+        checked.check_content(path.read_text(), str(path), Config())
+    assert len(runs) <= 5 * (IN_CIRCLES + CHAIN)
+    runs.clear()
+    for number in range(8):
+        path = tmp_path / f"n{number}.py"
+        checked.check_content(path.read_text(), str(path), Config())
+    assert sorted(runs) == sorted(set(runs))

@@ -22,7 +22,7 @@ _ENDS_AT_ONCE = re.compile(
 def may_end(tree: ast.Module) -> bool:
     """Return whether a program mentions what would end it before the end of its text."""
     paths = Paths(tree)
-    return any(isinstance(node, ast.expr) and _is_end(paths.of(node)) for node in ast.walk(tree))
+    return any(isinstance(node, ast.expr) and ends(paths.of(node)) for node in ast.walk(tree))
 
 
 def keep_ends(tree: ast.Module) -> None:
@@ -37,7 +37,8 @@ def keep_ends(tree: ast.Module) -> None:
             tree.body.insert(0, statement(f"def {name}(*given, **words):\n    raise SystemExit{given}"))
 
 
-def _is_end(path: str) -> bool:
+def ends(path: str) -> bool:
+    """Return whether what stands at a dotted path ends a program."""
     return _ENDS.fullmatch(path) is not None or _ENDS_AT_ONCE.fullmatch(path) is not None
 
 

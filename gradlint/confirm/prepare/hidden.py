@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gradlint.confirm.prepare.altered import on_the_way
 from gradlint.confirm.prepare.bindings import bound_by
+from gradlint.confirm.prepare.ends import ends
 from gradlint.confirm.prepare.paths import Paths
 from gradlint.confirm.prepare.sketch import sketch
 from gradlint.confirm.prepare.syntax import SWITCHES, blocks_of, header_of, is_name, name_of, root_of
@@ -35,6 +36,8 @@ _TRAINING = frozenset({"backward", "step", "zero_grad", "load_state_dict", "appl
 _FILLING = frozenset({"append", "add", "update", "extend", "insert", "setdefault", "pop", "clear", "remove"})
 _CLOSING = frozenset({"throw", "send", "close", "athrow", "asend", "aclose"})
 """Methods of generators, after which their functions run on."""
+_GIVEN = frozenset({"builtins", "argparse", "typing", "warnings"})
+"""Modules whose answers stand in the program itself, as the defaults of a command line do."""
 _ATTRIBUTE_ERRORS = frozenset({"__getattr__", "__setattr__", "__delattr__", "__getattribute__"})
 
 
@@ -48,6 +51,8 @@ def hidden_effect(tree: ast.Module, row: int, slips: Collection[str] = ()) -> st
     for statement in _before(tree, row):
         if (node := own.released_by(statement, lost)) is not None:
             return f"line {getattr(node, 'lineno', statement.lineno)} is left out, and it may release a tensor"
+        if own.is_decided_outside(statement, lost):
+            return f"whether the place is reached is decided outside of the program, in line {statement.lineno}"
     return None
 
 
@@ -118,6 +123,14 @@ class _Own:
                 for target in node.targets:
                     known = self._named if isinstance(target, ast.Name) else self._methods
                     known.setdefault(name_of(target), []).append(node.value)
+        self._functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
+        self._asked = {
+            target.id: list(ast.walk(node.value))
+            for node in nodes
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
         relative = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.level)
         self._relative = {name for node in relative for name in bound_by(node)}
         self._generators = {
@@ -153,6 +166,48 @@ class _Own:
                 return node
         return None
 
+    def is_decided_outside(self, statement: ast.stmt, lost: frozenset[ast.AST]) -> bool:
+        """Return whether a condition that the environment of a program decides leads to the row, or away from it."""
+        asked: list[ast.expr] = []
+        if isinstance(statement, (ast.If, ast.While)):
+            asked = [statement.test] if self._is_around(statement) or self._leads_away(statement) else []
+        elif isinstance(statement, ast.Assert):
+            asked = [statement.test] if statement.lineno <= self._row else []
+        elif self._is_around(statement) and not any(blocks_of(statement)):
+            for node in header_of(statement):
+                if isinstance(node, ast.IfExp):
+                    asked.append(node.test)
+                elif isinstance(node, ast.BoolOp):
+                    asked += node.values[:-1]
+        return any(self._is_outside(part, lost) for one in asked for part in ast.walk(one))
+
+    def _leads_away(self, statement: ast.If | ast.While) -> bool:
+        """Return whether a statement before the row may end what leads there."""
+        if statement.lineno > self._row:
+            return False
+        leaves = (ast.Return, ast.Break, ast.Continue) if self._is_in_scope(statement) else ()
+        return any(
+            isinstance(node, (ast.Raise, *leaves)) or (isinstance(node, ast.expr) and ends(self._paths.of(node)))
+            for node in _inner(part for block in blocks_of(statement) for part in block)
+        )
+
+    def _is_in_scope(self, statement: ast.stmt) -> bool:
+        """Return whether a statement stands in the function in which the row stands, or outside of all."""
+        around = [one for one in self._functions if one.lineno <= statement.lineno <= (one.end_lineno or 0)]
+        return all(map(self._is_around, around))
+
+    def _is_outside(self, node: ast.AST, lost: frozenset[ast.AST]) -> bool:
+        """Return whether a node that is lost asks Python's own library for what stands nowhere in the program."""
+        if isinstance(node, ast.Name) and node.id in self._asked:
+            return any(part in lost and self._asks(part) for part in self._asked[node.id])
+        return node in lost and self._asks(node)
+
+    def _asks(self, node: ast.AST) -> bool:
+        if not isinstance(node, ast.expr):
+            return False
+        top = self._paths.of(node).partition(".")[0]
+        return is_name(node, "__file__") or (top in sys.stdlib_module_names and top not in _GIVEN)
+
     def releases_by_call(self, statement: ast.stmt) -> bool:
         """Return whether a statement names a definition that may release a tensor, or switches off what records."""
         header = list(header_of(statement))
@@ -169,7 +224,10 @@ class _Own:
             )
             blocks: list[ast.stmt] = [part for handler in statement.handlers for part in handler.body]
         else:
-            leads = any(node in lost and isinstance(node, ast.Call) for node in ast.walk(statement.test))
+            leads = any(
+                (node in lost and isinstance(node, ast.Call)) or self._is_outside(node, lost)
+                for node in ast.walk(statement.test)
+            )
             blocks = [part for block in blocks_of(statement) for part in block]
         if not leads or any(self._is_around(part) for part in blocks):
             return None

@@ -7,6 +7,7 @@ import libcst as cst
 from gradlint.domain.shape import Shape
 from gradlint.facts.traits import OPERATORS
 
+_EMPTY = cst.Module([])
 _LONGEST = 32
 _SIGNS = {name: sign for sign, name in OPERATORS.items()}
 
@@ -61,4 +62,4 @@ def sizes(shape: Shape) -> str | None:
 
 def source(node: cst.CSTNode) -> str:
     """Return the source text of a node."""
-    return cst.Module([]).code_for_node(node).strip()
+    return _EMPTY.code_for_node(node).strip()

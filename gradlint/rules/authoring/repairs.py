@@ -14,13 +14,14 @@ from gradlint.facts.names import TENSOR, names_of
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
 
+_EMPTY = cst.Module([])
 _TORCH = ("torch",)
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 
 def code(node: cst.CSTNode) -> str:
     """Return the source of a node, with its parentheses."""
-    return cst.Module([]).code_for_node(node)
+    return _EMPTY.code_for_node(node)
 
 
 def operand(node: cst.BaseExpression) -> str:

@@ -32,6 +32,34 @@ def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if not _TRIVIA.match(field.name))
 
 
+_BLOCKS = frozenset(
+    {
+        *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally, cst.ExceptHandler),
+        *(cst.ExceptStarHandler, cst.FunctionDef, cst.ClassDef, cst.Match, cst.MatchCase, cst.IndentedBlock),
+    }
+)
+_LINES = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite})
+
+
+def lines_of(module: cst.Module) -> Iterator[cst.BaseSmallStatement]:
+    """Yield the small statements anywhere in a module, without a look into them; in no order."""
+    blocks: list[cst.CSTNode] = [module]
+    while blocks:
+        for part in parts(blocks.pop()):
+            if type(part) in _LINES:
+                yield from part.body  # type: ignore[attr-defined]
+            elif type(part) in _BLOCKS:
+                blocks.append(part)
+
+
+_EMPTY = cst.Module([])
+
+
+def code_of(node: cst.CSTNode) -> str:
+    """Return the source of a node, with its parentheses, as libcst writes it outside of any block."""
+    return _EMPTY.code_for_node(node)
+
+
 def called_name(node: cst.CSTNode | None) -> str:
     """Return the last name of what a call calls, as `c` in `a.b.c(...)`; empty for anything else."""
     func = node.func if isinstance(node, cst.Call) else None
