@@ -106,10 +106,13 @@ class Files(Layout):
         return None if self.environment is None else self.environment.answer(question)
 
     def _digest(self, path: str, unit: Unit | None) -> str | None:
-        """Return the digest of what a file holds; of one that was changed since it was read, one that no file has."""
+        """Return the digest of what a file holds; of one that was changed since it was read, one that no file has.
+
+        A document is no file that others import.
+        """
         if path not in self._digests:
             content = _content(path)
-            same = unit is None or (isinstance(content, bytes) and decode(content) == unit.text)
+            same = unit is None or not path.endswith(SUFFIX) or (content is not None and decode(content) == unit.text)
             self._digests[path] = digest_of(content) if same else CHANGED
         return self._digests[path]
 
@@ -154,6 +157,7 @@ class Files(Layout):
 
 
 CHANGED = "changed"
+SUFFIX = ".py"
 
 
 def digest_of(content: bytes | None) -> str | None:
@@ -162,7 +166,7 @@ def digest_of(content: bytes | None) -> str | None:
 
 
 def _content(path: str) -> bytes | None:
-    content = read_bytes(Path(path), LONGEST) if path.endswith(".py") else None
+    content = read_bytes(Path(path), LONGEST) if path.endswith(SUFFIX) else None
     return content if isinstance(content, bytes) else None
 
 
