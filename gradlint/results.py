@@ -2,7 +2,8 @@
 
 A result is used again while the file holds the same, the same rules count there, and what its check has asked about
 other files is answered in the same way: where imports lead, what these files hold, and what is installed. What crashed,
-took too long, or was fixed is not kept.
+took too long, or was fixed is not kept. The file is signed with a secret of its owner: whoever wrote the tree may have
+put one there that says that nothing is found.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
+from hmac import compare_digest
 from pathlib import Path
 
 import libcst
@@ -72,8 +74,10 @@ class _Store(msgspec.Struct):
 class Results:
     """The results of earlier runs among the files that are kept, and those of this run."""
 
-    def __init__(self, kept: Kept, checker: Checker) -> None:
+    def __init__(self, kept: Kept, checker: Checker, key: bytes) -> None:
+        """`key` is the secret of the owner, of 64 bytes at most."""
         self._kept = kept
+        self._key = key
         self._checker = checker
         self._day = int(time.time() // _DAY)
         self._old = self._load()
@@ -149,7 +153,7 @@ class Results:
         except UnicodeEncodeError:  # A name that is no Unicode.
             return
         if len(body) < _LARGEST:
-            self._kept.write(_PART, _NAME, sha256(body).hexdigest().encode() + b"\n" + body)
+            self._kept.write(_PART, _NAME, self._signature(body) + b"\n" + body)
 
     def _is_fresh(self, title: str, key: str) -> bool:
         return self._old.contexts[title].entries[key].day == self._day
@@ -161,16 +165,19 @@ class Results:
             entry.day = self._day
 
     def _load(self) -> _Store:
-        """Return what is there; nothing, if it is not whole or was made by another gradlint."""
+        """Return what is there; nothing, if it is not whole or was made by another gradlint, or somebody else."""
         empty = _Store(_maker(), {})
         try:
-            digest, _, body = self._kept.read(_PART, _NAME, _LARGEST).partition(b"\n")
-            if digest.decode("ascii", "replace") != sha256(body).hexdigest():
+            signature, _, body = self._kept.read(_PART, _NAME, _LARGEST).partition(b"\n")
+            if not compare_digest(signature, self._signature(body)):
                 return empty
             store = msgspec.json.decode(body, type=_Store)
         except (OSError, msgspec.DecodeError, RecursionError):
             return empty
         return store if store.maker == empty.maker else empty
+
+    def _signature(self, body: bytes) -> bytes:
+        return blake2b(body, key=self._key).hexdigest().encode()
 
     def _context_of(self, task: Task) -> str:
         config = task.found.config

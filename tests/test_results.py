@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,6 +24,8 @@ from gradlint.source.kept import FOLDER, Kept
 from tests.environment.test_environment import CUT, install
 from tests.harness.notebooks import notebook
 
+ROOT = str(Path(__file__).resolve().parents[1])
+KEY = b"a secret of 32 bytes, or so, here"
 LEAF = "import torch\n\nw = torch.ones(3, requires_grad=True)\nw += 1\n"
 WRITES = "import torch\n\n\ndef change(w):\n    w += 1\n    return w\n"
 KEEPS = "import torch\n\n\ndef change(w):\n    return w + 1\n"
@@ -55,7 +61,7 @@ Performed = list[str]
 def run(performed: Performed | None = None) -> Outcome:
     """Check the current directory as the command line does, and note what was not known from an earlier run."""
     checker = Checker()
-    results = Results(Kept(Path(FOLDER)), checker)
+    results = Results(Kept(Path(FOLDER)), checker, KEY)
     seen: Performed = [] if performed is None else performed
     original = checker.perform
 
@@ -151,6 +157,7 @@ def test_what_is_installed_counts(tree: Path) -> None:
 BROKEN: dict[str, Callable[[bytes], bytes]] = {
     "half of it": lambda content: content[: len(content) // 2],
     "nothing": lambda content: b"",
+    "somebody else's": lambda content: content.replace(content[:8], b"01234567"),
     "a changed byte": lambda content: content.replace(b"GRD", b"GRE", 1),
     "another program's": lambda content: b"\x80\x04}",
     "nested deep": lambda content: b"[" * 1_000_000,
@@ -181,7 +188,7 @@ def test_another_gradlint_starts_anew(tree: Path, monkeypatch: pytest.MonkeyPatc
 def test_runs_at_the_same_time_add_up(tree: Path) -> None:
     """Each writes beside what the other has written since it began."""
     checker = Checker()
-    late = Results(Kept(Path(FOLDER)), checker)
+    late = Results(Kept(Path(FOLDER)), checker, KEY)
     run()
     check_paths(["leaf.py"], configs=Configs(), checker=checker, results=late)
     performed: Performed = []
@@ -196,8 +203,8 @@ def test_what_nobody_uses_goes(tree: Path, monkeypatch: pytest.MonkeyPatch) -> N
     before = json.loads(path.read_bytes().partition(b"\n")[2])
     for name in ("lib/call.py", "lib/call_again.py", "script.py"):
         Path(name).unlink()
-    days = results_module.time.time() + 40 * 24 * 60 * 60
-    monkeypatch.setattr(results_module.time, "time", lambda: days)
+    later = time.time() + 40 * 24 * 60 * 60
+    monkeypatch.setattr(time, "time", lambda: later)
     run()
     after = json.loads(path.read_bytes().partition(b"\n")[2])
     (old,), (new,) = before["contexts"].values(), after["contexts"].values()
@@ -213,8 +220,54 @@ def test_fixes_are_made_all_the_same(tree: Path) -> None:
 
     run()
     fixing = Checker(wanted=lambda finding, config, text: config.fixes(finding))
-    results = Results(Kept(Path(FOLDER)), fixing)
+    results = Results(Kept(Path(FOLDER)), fixing, KEY)
     outcome = check_paths(["leaf.py"], Config(fix=True, unsafe_fixes=True), checker=fixing, results=results)
     assert outcome.mended
     with pytest.raises(AssertionError, match="nothing is left"):
         results.remembered(mended)([])
+
+
+GRADLINT = [sys.executable, "-m", "gradlint"]
+
+
+def command(*arguments: str) -> tuple[int, str, str]:
+    """Run the command in the current directory: exit code, standard output, standard error."""
+    done = subprocess.run(
+        [*GRADLINT, *arguments], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": ROOT}
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_by_the_command_line(tree: Path, tmp_path: Path) -> None:
+    """The cache is beside the configuration, elsewhere, or nowhere; the output is the same."""
+    none = command("check", "--no-cache", ".")
+    assert none[0] == 1 and not Path(FOLDER).exists()
+    assert command("check", ".") == command("check", ".") == none
+    assert sorted(path.name for path in Path(FOLDER).iterdir()) == [".gitignore", "results"]
+    elsewhere = tmp_path / "elsewhere" / "cache"
+    assert command("check", "--cache-dir", str(elsewhere), ".") == none
+    assert sorted(path.name for path in elsewhere.iterdir()) == [".gitignore", "key", "results"]
+
+
+def test_clean(tree: Path) -> None:
+    """Deletes what gradlint has made, and nothing else."""
+    folder = Path.cwd() / FOLDER
+    assert command("clean") == (0, "", f"There is no {folder}.\n")
+    command("check", ".")
+    assert command("clean") == (0, "", f"Deleted {folder}.\n") and not folder.exists()
+    Path("mine").mkdir()
+    code, out, said = command("clean", "--cache-dir", "mine")
+    assert (code, out) == (2, "") and "mine stays as it is: it is no directory that gradlint has made" in said
+    folder.symlink_to("mine")
+    assert command("clean")[0] == 2 and Path("mine").is_dir()
+
+
+def test_a_tree_brings_no_results_of_its_own(tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where another user has checked it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "another"))
+    command("check", ".")
+    path = Path(FOLDER, "results", "results-1.json")
+    before = path.read_bytes()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "own"))
+    command("check", ".")
+    assert path.read_bytes() != before

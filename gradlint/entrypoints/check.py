@@ -39,7 +39,7 @@ from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config, ConfigError
 from gradlint.settings.nearest import Configs
 from gradlint.source.documents.kinds import largest_of
-from gradlint.source.kept import Keeping
+from gradlint.source.kept import Keeping, Kept, secret
 
 if TYPE_CHECKING:
     from gradlint.confirm.run.bubblewrap import Choice
@@ -260,8 +260,7 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
         try:
             force, jobs = options.force_exclude, options.jobs if heals is None else 1
-            kept = keeping.beside(configs.of(Path.cwd()).root)
-            results = None if options.no_cache or options.diff or not can_be_kept() else Results(kept, checker)
+            results = None if options.diff else _results(keeping, configs, checker)
             return check_paths(
                 *(paths, None),
                 configs=configs,
@@ -273,6 +272,14 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
             )
         finally:
             bar.clear()
+
+
+def _results(keeping: Keeping, configs: Configs, checker: Checker) -> Results | None:
+    """Return the results of earlier runs; None if none are to be used, or nothing shows who has left them."""
+    if keeping.nowhere or not can_be_kept():
+        return None
+    key = secret(Kept(keeping.folder or Path(click.get_app_dir("gradlint"))))
+    return None if key is None else Results(keeping.beside(configs.of(Path.cwd()).root), checker, key)
 
 
 def _is_wanted(diff: bool, heals: Heals | None, finding: Finding, config: Config, text: str) -> bool:

@@ -16,6 +16,7 @@ from gradlint.source.regular import content_of
 
 FOLDER = ".gradlint_cache"
 _IGNORE = ".gitignore"
+_SECRET = 32
 
 
 class Kept:
@@ -65,6 +66,19 @@ class Kept:
 
     def _is_linked(self, part: str) -> bool:
         return self.folder is not None and any(map(os.path.islink, (self.folder, self.folder / part)))
+
+
+def secret(kept: Kept) -> bytes | None:
+    """Return what only the owner of a directory knows, made where it is missing; None where it cannot be kept."""
+    for _ in range(2):
+        try:
+            known = kept.read("", "key", _SECRET)
+        except OSError:
+            known = b""
+        if len(known) == _SECRET:
+            return known
+        kept.write("", "key", os.urandom(_SECRET))
+    return None
 
 
 class Keeping(Frozen):
