@@ -55,7 +55,7 @@ def check_paths(
     checking = checker or Checker()
     links = tuple(f"{link}: {OUTSIDE}" for link in discovery.links)
 
-    with Workers(checking, jobs) as workers:
+    with no_collection(), Workers(checking, jobs) as workers:
         perform = workers.perform if results is None else results.remembered(workers.perform)
         checked = perform([Task(found) for found in files], progress)
         context = perform(_importers(files, discovery, checking))

@@ -6,6 +6,7 @@ the run goes on.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -84,6 +85,9 @@ class Interpret(Protocol):
 INTERPRET: Interpret = partial(interpret, listeners=detectors)
 """The interpreter, with the detectors listening."""
 
+_COLLECTED = 4_000_000
+"""After so many bytes of files, garbage in cycles is collected: more than a hundred MB, in half a second."""
+
 FILE_SECONDS = 30.0
 """How much of the processor's time the check of one file may take."""
 
@@ -131,6 +135,7 @@ class Checker:
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
         self._projects = Projects(keeping)
+        self._since = 0
 
     def __reduce__(self) -> tuple[Callable[[], Checker], tuple[()]]:
         """Let another process have such a checker: without what this one has learnt."""
@@ -157,7 +162,16 @@ class Checker:
                     checked = self.check_content(content, found.name, found.config)
         finally:
             self._wanted = wanted
+        if isinstance(content, bytes):
+            self._collect(len(content))
         return replace(checked, asked=asked, digest=digest_of(content if isinstance(content, bytes) else None))
+
+    def _collect(self, size: int) -> None:
+        """Collect what is in cycles now and then: Python itself does not meanwhile (`running.no_collection`)."""
+        self._since += size
+        if self._since > _COLLECTED:
+            self._since = 0
+            gc.collect()
 
     def _check_again(self, content: bytes | str | Unusable, found: Found, also: Sequence[Finding]) -> Checked:
         text = text_of(content, found.name) if isinstance(content, bytes) else content
@@ -307,5 +321,7 @@ class Checker:
         """Return the rules that count in a file."""
         if config not in self._chosen:
             self._chosen[config] = config.selected(self._rules)
+        if not config.per_file_ignores:
+            return self._chosen[config]
         ignored = config.ignored(filename)
         return tuple(rule for rule in self._chosen[config] if not any(matches(word, rule) for word in ignored))

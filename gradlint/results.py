@@ -25,9 +25,10 @@ from gradlint.domain.asked import Answer, Question
 from gradlint.domain.finding import Finding
 from gradlint.outcome import Checked
 from gradlint.plugins.installed import MODELS, RULES, plugins
+from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.source.documents.kinds import largest_of, text_of
-from gradlint.source.files import digest_of
+from gradlint.source.files import Files, digest_of
 from gradlint.source.kept import Kept
 from gradlint.source.read import mentions_torch, read_bytes
 
@@ -81,7 +82,8 @@ class Results:
         self._checker = checker
         self._day = int(time.time() // _DAY)
         self._old = self._load()
-        self._valid: dict[tuple[str, int], bool] = {}
+        self._valid: dict[str, dict[int, bool]] = {}
+        self._codes: dict[tuple[Rule, ...], str] = {}
         self._new: dict[str, dict[str, tuple[_Entry, Mapping[Question, Answer]]]] = {}
         self._used: dict[str, set[str]] = {}
 
@@ -112,7 +114,7 @@ class Results:
         entry = None if context is None else context.entries.get(key)
         if context is None or entry is None or entry.content != digest_of(content) or entry.rules != self._rules(task):
             return None
-        if not all(self._holds(title, context, index, task) for index in entry.asked):
+        if not self._hold(entry.asked, title, context, self._checker.files(task.found.config)):
             return None
         text = text_of(content, task.found.name) if entry.findings else ""
         if not isinstance(text, str):
@@ -188,21 +190,30 @@ class Results:
     def _rules(self, task: Task) -> str:
         """Return what counts in the file."""
         config = task.found.config
-        codes = (rule.code for rule in self._checker.rules_for(config, task.found.name))
-        return f"{config.ignore_noqa:d} {' '.join(codes)}"
+        rules = self._checker.rules_for(config, task.found.name)
+        if rules not in self._codes:
+            self._codes[rules] = " ".join(rule.code for rule in rules)
+        return f"{config.ignore_noqa:d} {self._codes[rules]}"
 
-    def _holds(self, title: str, context: _Context, index: int, task: Task) -> bool:
-        """Return whether a question has the answer that it had."""
-        if (title, index) not in self._valid:
-            question, answer = context.questions[index] if index < len(context.questions) else (None, None)
-            files = self._checker.files(task.found.config)
-            if question is not None and question.kind == "unread" and files.environment is not None:
-                files.environment.problems.setdefault(question.place, answer or "")
-            elif question is None or files.answer(question) != answer:
-                self._valid[title, index] = False
+    def _hold(self, asked: Iterable[int], title: str, context: _Context, files: Files) -> bool:
+        """Return whether questions have the answers that they had; each is asked once."""
+        valid = self._valid.setdefault(title, {})
+        for index in asked:
+            holds = valid.get(index)
+            if holds is None:
+                holds = valid[index] = _holds(*context.questions[index], files)
+            if not holds:
                 return False
-            self._valid[title, index] = True
-        return self._valid[title, index]
+        return True
+
+
+def _holds(question: Question, answer: Answer, files: Files) -> bool:
+    if question.kind != "unread" or files.environment is None:
+        return files.answer(question) == answer
+    files.environment.problems.setdefault(
+        question.place, answer or ""
+    )  # What is said of it follows from other answers.
+    return True
 
 
 def _is_kept(task: Task) -> bool:

@@ -224,10 +224,10 @@ def test_what_may_not_be_read(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPa
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
-    def refuse_file(path: Path, flags: int) -> int:
+    def refuse_file(path: Path, flags: int, *mode: int) -> int:
         if Path(path).name == "file.py":
             raise PermissionError(13, "Permission denied")
-        return opened(path, flags)
+        return opened(path, flags, *mode)
 
     monkeypatch.setattr(os, "scandir", refuse_directory)
     monkeypatch.setattr(os, "open", refuse_file)

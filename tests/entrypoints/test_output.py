@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gradlint.settings.keys import FORMATS
+from gradlint.source.kept import FOLDER
 from tests.entrypoints.conftest import Run
 from tests.entrypoints.fakes import MORE
 
@@ -50,7 +51,7 @@ def test_a_file_gets_the_findings(run: Run, tree: Tree) -> None:
     tree({"a.py": "import torch\n"})
     assert run("check", "--output-format", "json", "-o", "out.json").code == 0
     assert (root / "out.json").read_text() == "[]\n"
-    assert {path.name for path in root.iterdir()} == {"a.py", "out.json"}
+    assert {path.name for path in root.iterdir()} == {"a.py", "out.json", FOLDER}
 
 
 def test_a_file_keeps_its_mode_and_its_links(run: Run, tree: Tree) -> None:
@@ -107,7 +108,7 @@ def test_a_file_that_cannot_be_written(run: Run, tree: Tree, monkeypatch: pytest
     assert (ran.code, ran.out) == (2, [])
     assert ran.err == ["gradlint: error: out.txt: cannot be written: No space left on device", SUMMARY, MORE]
     assert (root / "out.txt").read_text() == "old"
-    assert {path.name for path in root.iterdir()} == {"a.py", "out.txt"}
+    assert {path.name for path in root.iterdir()} == {"a.py", "out.txt", FOLDER}
 
 
 def test_a_mended_text_and_a_file(run: Run, tree: Tree) -> None:
