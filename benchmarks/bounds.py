@@ -201,7 +201,7 @@ def measure(row: Row) -> tuple[float, float, int, str]:
     """Return seconds of the processor, megabytes, the exit code, and what was said."""
     with tempfile.TemporaryDirectory() as folder:
         row.make(Path(folder))
-        command = [sys.executable, "-m", "gradlint", "check", "-q", *row.arguments]
+        command = [sys.executable, "-m", "gradlint", "check", "-q", "--no-cache", *row.arguments]
         environment = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "OMP_NUM_THREADS": "1"}
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as piped:
             piped.write(row.piped or b"")

@@ -176,7 +176,19 @@ def lint(root: Path, path: str) -> list[Finding]:
     if not (root / path).is_file():
         return []
     # -P: Python must not import what lies in the tree.
-    command = [sys.executable, "-P", "-m", "gradlint", "check", "-q", "--isolated", "--output-format", "json", path]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "gradlint",
+        "check",
+        "-q",
+        "--isolated",
+        "--no-cache",
+        "--output-format",
+        "json",
+        path,
+    ]
     try:
         run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
