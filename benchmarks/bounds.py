@@ -179,6 +179,8 @@ def rows() -> Iterable[Row]:
         yield Row(f"a FIFO as {name}", _fifo(name), SMALL, (".",))
     yield Row("100,000 arrays in TOML", _configured("x = " + "[" * 100_000))
     yield Row("a key of 100,000 parts in TOML", _configured("a." * 100_000 + "b = 1"))
+    out = "w = torch.randn(3, 4, requires_grad=True)\ny = torch.empty(2, 4)\n"
+    yield program("2,000 fixes that are statements", out + "torch.mm(torch.randn(2, 3), w, out=y)\n" * 2_000, BIG)
     yield Row("a pattern of 16 stars", _patterns, SMALL, (".",))
     for name, pattern in (("20,000 stars", "*a" * 20_000 + "b"), ("3,000 folders", "**/" * 3_000 + "x")):
         yield Row(f"a pattern of {name}", _configured(f"[tool.gradlint]\nextend-exclude = ['{pattern}']\n"))

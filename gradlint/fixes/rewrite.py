@@ -11,13 +11,13 @@ from difflib import SequenceMatcher
 
 import libcst as cst
 
+from gradlint.domain.clock import look_at_clock
 from gradlint.source.lower.syntax import code_of
 from gradlint.source.read import LINE_END
 
 _TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
 _FSTRING_START = getattr(tokenize, "FSTRING_START", None)
 _FSTRING_END = getattr(tokenize, "FSTRING_END", None)
-_UNITS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Dict, ast.Set, ast.ListComp)
 
 
 def rewritten(real: str, generated: str, wanted: str, newline: str) -> str:
@@ -49,17 +49,28 @@ def bracketed(text: str, start: int, end: int, content: str) -> str:
     Python's own parser is asked: brackets that change nothing are not in its tree. Where brackets cannot stand,
     there are none, as around a statement or the name after a dot.
     """
-    if _is_unit(content):
+    if _is_unit(content) or _expression(f"({content})") is None:
         return content
+    look_at_clock()  # To read the whole text for each fix may take long.
     enclosed = _tree(f"{text[:start]}({content}){text[end:]}")
     return content if enclosed is None or enclosed == _tree(text[:start] + content + text[end:]) else f"({content})"
 
 
 def _is_unit(content: str) -> bool:
+    """Return whether the content holds together in any place."""
+    match _expression(content):
+        case ast.Constant(True | False | None) | ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript():
+            return True
+        case ast.List() | ast.Dict() | ast.Set() | ast.ListComp():
+            return True
+    return content.startswith("(") and content.endswith(")") and _expression(content[1:-1]) is not None
+
+
+def _expression(content: str) -> ast.expr | None:
     try:
-        return isinstance(ast.parse(content, mode="eval").body, _UNITS)
+        return ast.parse(content, mode="eval").body
     except SyntaxError:
-        return False
+        return None
 
 
 def _tree(text: str) -> str | None:
