@@ -14,6 +14,7 @@ import gradlint.entrypoints.adopting
 import gradlint.entrypoints.check
 import gradlint.entrypoints.rule
 import gradlint.entrypoints.rules
+import gradlint.entrypoints.running_options
 import gradlint.rules.registry
 import gradlint.settings.words
 from gradlint.entrypoints.cli import cli
@@ -52,6 +53,7 @@ def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
     monkeypatch.setattr(gradlint.checker, "INTERPRET", fake_interpret)
+    monkeypatch.setattr(gradlint.entrypoints.running_options, "processors", lambda: 1)  # Others know no fakes.
 
 
 @pytest.fixture
