@@ -30,7 +30,7 @@ CHAIN = 10
 """How long a chain of files may be in which the top level of each looks into the next."""
 
 
-IN_CIRCLES = 48
+IN_CIRCLES = 32
 """How many files one file may look into whose results serve it alone, for they depend on how they were reached."""
 
 
