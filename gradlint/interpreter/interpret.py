@@ -170,7 +170,10 @@ def interpret(
     _uncalled(machine, state, module)
     seen, undone = machine.end(state)
     units = () if loading is None else loading.units()
-    return Interpretation(tuple(seen), machine.give_ups, tuple(undone), units, machine.entrances)
+    result = Interpretation(tuple(seen), machine.give_ups, tuple(undone), units, machine.entrances)
+    if observer is None:
+        vars(machine).clear()  # It and its listeners know each other, and nothing collects such circles meanwhile.
+    return result
 
 
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
