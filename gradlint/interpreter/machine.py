@@ -206,6 +206,8 @@ class Machine(ABC):
 
     def run(self, block: Block, states: list[State]) -> list[State]:
         """Return the states that reach the end of the block."""
+        if not states:
+            return states
         simple, splitting, observer = SIMPLE, SPLITTING, self.observer
         for instr in block:
             if observer is not None:

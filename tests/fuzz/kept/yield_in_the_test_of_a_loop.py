@@ -1,0 +1,3 @@
+import torch as F
+def backward():
+ while((yield)):break
