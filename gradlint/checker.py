@@ -103,6 +103,14 @@ class Task(Frozen):
     held: bytes | str | None = None
     mends: bool = True
 
+    @property
+    def size(self) -> int:
+        """Return how many bytes the file has, 0 where that is not known: what it costs can only be guessed anyway."""
+        try:
+            return os.stat(self.found.path).st_size
+        except OSError:
+            return 0
+
 
 class Perform(Protocol):
     """What does tasks, here or in other processes, and gives what came of each, in order."""

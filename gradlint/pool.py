@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, Protocol
@@ -59,7 +59,7 @@ class Pool:
                 for _ in range(number):
                     self._processes.append(_Forked(checker, self._processes) if self._forks else _started(checker))
         except BaseException:
-            self.__exit__()
+            self.close()
             raise
 
     def __enter__(self) -> Pool:
@@ -67,6 +67,10 @@ class Pool:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        """End all processes."""
+        self.close()
+
+    def close(self) -> None:
         """End all processes, whatever they do."""
         self._kill()
         for process in self._processes:
@@ -148,10 +152,12 @@ class _Queue:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._lock = threading.Lock()
         self._left: dict[str, deque[tuple[int, int]]] = {}
+        self._sizes: Counter[str] = Counter()
         self._at: dict[int, str] = {}
-        sizes = sorted(((_size(task), index) for index, task in enumerate(tasks)), reverse=True)
-        for size, index in sizes:
-            self._left.setdefault(os.path.dirname(tasks[index].found.path), deque()).append((size, index))
+        for size, index in sorted(((task.size, index) for index, task in enumerate(tasks)), reverse=True):
+            folder = os.path.dirname(tasks[index].found.path)
+            self._left.setdefault(folder, deque()).append((size, index))
+            self._sizes[folder] += size
 
     def take(self, who: int) -> int | None:
         """Return the index of the next task for somebody; None if there is none."""
@@ -160,19 +166,13 @@ class _Queue:
                 if not self._left:
                     return None
                 free = self._left.keys() - self._at.values() or self._left.keys()
-                self._at[who] = max(sorted(free), key=lambda folder: sum(size for size, _ in self._left[folder]))
+                self._at[who] = max(sorted(free), key=self._sizes.__getitem__)
             folder = self._at[who]
-            _, index = self._left[folder].popleft()
+            size, index = self._left[folder].popleft()
+            self._sizes[folder] -= size
             if not self._left[folder]:
                 del self._left[folder]
             return index
-
-
-def _size(task: Task) -> int:
-    try:
-        return os.stat(task.found.path).st_size
-    except OSError:
-        return 0
 
 
 class _Forked:

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b, sha256
 from hmac import compare_digest
+from importlib.metadata import version
 from pathlib import Path
 
-import libcst
 import msgspec
 
 from gradlint.checker import Checker, Perform, Progress, Task
@@ -26,7 +26,6 @@ from gradlint.domain.finding import Finding
 from gradlint.outcome import Checked
 from gradlint.plugins.installed import MODELS, RULES, plugins
 from gradlint.rules.base import Rule
-from gradlint.rules.registry import all_rules
 from gradlint.source.documents.kinds import largest_of, text_of
 from gradlint.source.files import Files, digest_of
 from gradlint.source.kept import Kept
@@ -210,9 +209,8 @@ class Results:
 def _holds(question: Question, answer: Answer, files: Files) -> bool:
     if question.kind != "unread" or files.environment is None:
         return files.answer(question) == answer
-    files.environment.problems.setdefault(
-        question.place, answer or ""
-    )  # What is said of it follows from other answers.
+    # Why a package is not read follows from the answers to other questions.
+    files.environment.problems.setdefault(question.place, answer or "")
     return True
 
 
@@ -253,14 +251,10 @@ def can_be_kept() -> bool:
 
 @cache
 def _maker() -> str:
-    """Return what tells this gradlint from others: its files, and those that parse."""
-    package = Path(__file__).parent
-    files = sorted(path for path in package.rglob("*") if path.suffix in (".py", ".json", ".txt"))
-    stamps = [(path.relative_to(package).as_posix(), *_stamp(path)) for path in files]
-    rules = [rule.code for rule in all_rules()]
-    return sha256(repr((stamps, rules, sys.version_info[:3], *_stamp(Path(libcst.__file__)))).encode()).hexdigest()
-
-
-def _stamp(path: Path) -> Iterable[int]:
-    known = os.stat(path)
-    return known.st_size, known.st_mtime_ns
+    """Return what tells this gradlint from others: what its files hold, and the versions of what parses."""
+    package, made = Path(__file__).parent, sha256()
+    for path in sorted(path for path in package.rglob("*") if path.suffix in (".py", ".json", ".txt")):
+        made.update(f"{path.relative_to(package).as_posix()} {path.stat().st_size} ".encode())
+        made.update(path.read_bytes())
+    made.update(f"{sys.version_info[:3]} {version('libcst')}".encode())
+    return made.hexdigest()

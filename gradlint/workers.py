@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gradlint.checker import Checker, Progress, Task
 from gradlint.outcome import Checked
@@ -29,12 +28,12 @@ class Workers:
     def __exit__(self, *exception: object) -> None:
         """End the processes."""
         if self._pool is not None:
-            self._pool.__exit__(*exception)
+            self._pool.close()
 
     def perform(self, tasks: Sequence[Task], progress: Progress | None = None, /) -> list[Checked]:
         """Do all tasks, and return what came of each, in order."""
         if self._pool is None and self._jobs > 1:
-            number = min(self._jobs, len(tasks), _size(tasks) // _SHARE)
+            number = min(self._jobs, len(tasks), sum(task.size for task in tasks) // _SHARE)
             self._pool = Pool(self._checker, number) if number > 1 else None
         if self._pool is not None:
             return self._pool.perform(tasks, progress)
@@ -55,14 +54,3 @@ class Workers:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
         lines = [*self._checker.end(), *(() if self._pool is None else self._pool.end())]
         return list(dict.fromkeys(lines))
-
-
-def _size(tasks: Iterable[Task]) -> int:
-    """Return how many bytes there are to check; the estimate is not worth an error."""
-    total = 0
-    for task in tasks:
-        try:
-            total += os.stat(task.found.path).st_size
-        except OSError:
-            continue
-    return total

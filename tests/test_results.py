@@ -256,10 +256,16 @@ def test_clean(tree: Path) -> None:
     command("check", ".")
     assert command("clean") == (0, "", f"Deleted {folder}.\n") and not folder.exists()
     Path("mine").mkdir()
+    for name, content in (("notes.txt", "mine"), (".gitignore", "build/\n")):
+        Path("mine", name).write_text(content)
+    command("check", "--cache-dir", "mine", ".")
+    assert Path("mine", ".gitignore").read_text() == "build/\n" and Path("mine", "results").is_dir()
     code, out, said = command("clean", "--cache-dir", "mine")
-    assert (code, out) == (2, "") and "mine stays as it is: it is no directory that gradlint has made" in said
-    folder.symlink_to("mine")
-    assert command("clean")[0] == 2 and Path("mine").is_dir()
+    assert (code, out) == (2, "") and "mine stays as it is: it holds `notes.txt`, which gradlint has not made" in said
+    assert Path("mine", "notes.txt").read_text() == "mine" and Path("mine", "results").is_dir()
+    Path("other").mkdir()
+    folder.symlink_to("other")
+    assert command("clean")[0] == 2 and folder.is_symlink() and Path("other").is_dir()
 
 
 def test_a_tree_brings_no_results_of_its_own(tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
 from gradlint.interpreter.world.versions import is_for_some_versions
@@ -61,7 +63,7 @@ class SpellingDetector(Detector[None]):
         if instead is not None:
             if _is_from_torch(made):
                 self.report(RemovedName(node, name, instead))
-        elif (real := names.meant(names.TENSOR, name)) is not None:
+        elif (real := names.meant(names.TENSOR, name)) is not None and (real != f"{name}_" or _is_plain_tensor(made)):
             self.report(MisspeltName(node, "tensor", name, real, names.is_same_word(name, real)))
 
     def _is_called(self, node: cst.CSTNode) -> bool:
@@ -190,6 +192,15 @@ def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
     return not any(node.op in _UNSEEN for node in found)
+
+
+def _is_plain_tensor(made: Node) -> bool:
+    """Return whether a value is torch's own tensor: functions of torch give others for others, such as a `TensorDict`.
+
+    These have methods of their own, such as `apply`, where tensors have only `apply_`.
+    """
+    sources = [node for node in reachable([made], inputs, _MOST) if not node.edges]
+    return _is_from_torch(made) and all(node.leaf is not None or canonical(node.op) in FACTORIES for node in sources)
 
 
 def _own_names(state: State, record: Instance) -> set[str]:

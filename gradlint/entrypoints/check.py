@@ -51,8 +51,6 @@ Heals: TypeAlias = "Callable[[Finding, str], bool]"
 STDIN = "-"
 DATA = ("json", "json-lines")
 """The formats that have the repros in any case."""
-
-
 _SECONDS_HELP = "Stop confirming after N seconds; the most severe findings come first."
 
 
@@ -262,7 +260,7 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
             force, jobs = options.force_exclude, options.jobs if heals is None else 1
             results = None if options.diff else _results(keeping, configs, checker)
             return check_paths(
-                *(paths, None),
+                paths,
                 configs=configs,
                 force_exclude=force,
                 progress=bar,

@@ -7,6 +7,7 @@ that what is written would go elsewhere: nothing is read or written through one.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -17,6 +18,8 @@ from gradlint.source.regular import content_of
 FOLDER = ".gradlint_cache"
 _IGNORE = ".gitignore"
 _SECRET = 32
+_OWN = re.compile(r"\.gitignore|key|results|environment-\d+|tmp\w+")
+"""What stands in the directory, files that a run has left half written among it."""
 
 
 class Kept:
@@ -42,25 +45,33 @@ class Kept:
         """
         try:
             if self.folder is not None:
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._make()
                 if not self._is_linked(part):
                     (self.folder / part).mkdir(mode=0o700, exist_ok=True)
-                    if not os.path.lexists(self.folder / _IGNORE):
-                        _write(self.folder / _IGNORE, b"*\n")
                     _write(self.folder / part / name, content)
         except OSError:
             return
 
+    def _make(self) -> None:
+        """Make the directory; one that is there and holds something else keeps what git is told of it."""
+        assert self.folder is not None
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.listdir(self.folder):
+            _write(self.folder / _IGNORE, b"*\n")
+
     def remove(self) -> bool:
-        """Delete the directory, unless it holds what gradlint has not made; return whether it was there.
+        """Delete the directory; return whether it was there.
 
         Raises:
-            OSError: it cannot be deleted, or is not gradlint's.
+            OSError: it cannot be deleted, or it holds what gradlint has not made, and so it stays as it is.
         """
         if self.folder is None or not os.path.lexists(self.folder):
             return False
-        if not (self.folder / _IGNORE).is_file() or self.folder.is_symlink():
+        if self.folder.is_symlink() or not self.folder.is_dir():
             raise PermissionError("it is no directory that gradlint has made")
+        others = sorted(path.name for path in self.folder.iterdir() if _OWN.fullmatch(path.name) is None)
+        if others:
+            raise PermissionError(f"it holds `{others[0]}`, which gradlint has not made")
         shutil.rmtree(self.folder)
         return True
 
