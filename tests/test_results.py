@@ -244,6 +244,7 @@ def test_by_the_command_line(tree: Path, tmp_path: Path) -> None:
     assert none[0] == 1 and not Path(FOLDER).exists()
     assert command("check", ".") == command("check", ".") == none
     assert sorted(path.name for path in Path(FOLDER).iterdir()) == [".gitignore", "results"]
+    assert command("check", "--cache-dir", "", ".")[0] == 2
     elsewhere = tmp_path / "elsewhere" / "cache"
     assert command("check", "--cache-dir", str(elsewhere), ".") == none
     assert sorted(path.name for path in elsewhere.iterdir()) == [".gitignore", "key", "results"]

@@ -25,6 +25,17 @@ class Seconds(click.FloatRange):
 SECONDS = Seconds(min=0)
 
 
+class _Folder(click.Path):
+    """A directory, which is named."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path; an empty text would be the current directory."""
+        return super().convert(value, param, ctx) if value else self.fail("the value is empty", param, ctx)
+
+
+CACHE_DIR = _Folder(file_okay=False, path_type=Path)
+
+
 def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: str) -> int:
     """Return how many processes check; `auto` is one for each processor."""
     if value == "auto":
@@ -47,7 +58,7 @@ _OPTIONS = (
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
     click.option(
         "--cache-dir",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=CACHE_DIR,
         metavar="DIR",
         help="Use this cache directory instead of .gradlint_cache.",
     ),
