@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import socket
 import subprocess
@@ -51,6 +52,8 @@ class Place(NamedTuple):
     folder: Path
     server: socket.socket
     sandbox: Sandbox
+    shared: str
+    """What the names of shared memory begin with: they are of the whole system, and outlive a run that is killed."""
 
     def attempt(self, name: str, program: str) -> Ran:
         """Run one with the names of this place."""
@@ -59,14 +62,14 @@ class Place(NamedTuple):
         text = (
             program.replace("MARK", str(self.folder / name))
             .replace("SOURCE", str(source))
-            .replace("NAME", f"{self.folder.name}-{name}")
+            .replace("NAME", f"{self.shared}-{name}")
         )
         text = text.replace("PORT", str(self.server.getsockname()[1]))
         return self.sandbox.run_past_the_gate(attempts.FREE + text, (), 5.0)
 
     def marks(self) -> list[str]:
         """Return what is there: files, shared memory, and whether somebody connected."""
-        shared = [path.name for path in Path("/dev/shm").glob(f"*{self.folder.name}*")]
+        shared = [path.name for path in Path("/dev/shm").glob(f"*{self.shared}-*")]
         try:
             self.server.accept()[0].close()
         except BlockingIOError:
@@ -86,7 +89,12 @@ def place(folder: Path, standing: set[str]) -> Iterator[Place]:
         sandbox.start()
         if not set(sandbox.walls) >= standing - {"network"}:
             pytest.skip(f"this system has only {', '.join(sandbox.walls)}")
-        yield Place(folder, server, sandbox)
+        shared = f"{folder.name}-{secrets.token_hex(8)}"
+        try:
+            yield Place(folder, server, sandbox, shared)
+        finally:
+            for left in Path("/dev/shm").glob(f"*{shared}-*"):
+                left.unlink()
 
 
 HERE = [name for name, (walls, *_) in STANDING.items() if "bubblewrap" not in walls or shutil.which("bwrap")]
@@ -120,8 +128,7 @@ def test_no_attempt_leaves_a_mark(standing: tuple[str, Place]) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the attempts are written for Linux")
 def test_without_walls_each_attempt_leaves_its_mark(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Else it would try nothing."""
-    folder = tmp_path_factory.mktemp("open")
-    for here in place(folder, set()):
+    for here in place(tmp_path_factory.mktemp("open"), set()):
         before: set[str] = set()
         for attempt, program in EVERY.items():
             ran = here.attempt(attempt, program)
@@ -130,8 +137,6 @@ def test_without_walls_each_attempt_leaves_its_mark(tmp_path_factory: pytest.Tem
                 time.sleep(0.01)
             assert now > before or "somebody connected" in now, (attempt, ran)
             before = now - {"somebody connected"}
-    for left in Path("/dev/shm").glob(f"*{folder.name}*"):
-        left.unlink()
 
 
 def test_functions_of_the_system_are_refused(audited: Place) -> None:
