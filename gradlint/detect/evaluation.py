@@ -20,7 +20,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module, modules_of, parameters_of, running_method_of
 from gradlint.interpreter.world import guesses
-from gradlint.source.lower.syntax import called_name, parts
+from gradlint.source.lower.syntax import called_name, nodes_of
 
 
 class SentToTraining(PathFact):
@@ -192,7 +192,7 @@ def _switches(state: State, record: Instance) -> bool:
     """Return whether a network's `forward` sees to the mode itself, as by an argument."""
     forward = find_in_class(state, record.cls, "forward")
     start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
-    return any(is_own(one, "eval") for one in reachable(start, parts))
+    return any(is_own(one, "eval") for one in nodes_of(*start))
 
 
 _HAS_MODES = "a network that behaves in another way in training: the program sends it there"

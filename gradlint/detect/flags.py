@@ -24,7 +24,6 @@ from gradlint.domain.fault.training_loop import MethodNotCalled, ResultDiscarded
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
-from gradlint.domain.walk import reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.names import TENSOR, names_of
 from gradlint.facts.traits import CONVERTS, DROPS_BY_DEFAULT, RANDOM
@@ -32,7 +31,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.source.lower.syntax import lines_of, parts
+from gradlint.source.lower.syntax import lines_of, nodes_of, parts
 
 _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
@@ -71,8 +70,7 @@ class FlagDetector(Detector[None]):
             return
         if _EFFECTS.search(code.code) is None:  # To write a file out costs as much as to read it, so it comes last.
             return
-        start: list[cst.CSTNode] = [code]
-        nodes = list(reachable(start, parts))
+        nodes = list(nodes_of(code))
         own = {one.name.value for one in nodes if isinstance(one, cst.FunctionDef) and one.decorators}
         for node in (one.value for one in nodes if isinstance(one, cst.Expr)):
             if isinstance(node, cst.Attribute) and node not in self._reported:

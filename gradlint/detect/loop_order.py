@@ -20,13 +20,13 @@ from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
 from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
-from gradlint.domain.walk import inputs, is_reachable, reachable
+from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
 from gradlint.interpreter.torch.tensor import NOT_SHOWN, SUMMARY, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.source.lower.syntax import called_name, parts
+from gradlint.source.lower.syntax import called_name, nodes_of
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
@@ -590,14 +590,14 @@ class LoopOrderDetector(Detector[Steps]):
         """Return whether a name of the file speaks of a backward, run or not; a text may."""
         if not any("backward" in word for word in self.machine.program.words):
             return False
-        found = reachable((self.machine.program.nowhere,), parts)
+        found = nodes_of(self.machine.program.nowhere)
         return any(isinstance(one, cst.Name) and "backward" in one.value for one in found)
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:
         """Return whether the file has a step that was not run, and may be an optimizer's: of what is no scheduler's."""
         ran = {one.func for one in self.facts.steps if isinstance(one, cst.Call)}
-        named = (one for one in reachable((self.machine.program.nowhere,), parts) if isinstance(one, cst.Attribute))
+        named = (one for one in nodes_of(self.machine.program.nowhere) if isinstance(one, cst.Attribute))
         return not all(_is_scheduler(one.value) for one in named if one.attr.value == "step" and one not in ran)
 
 

@@ -8,10 +8,9 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Function, Instance, Ref
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import modules_of
-from gradlint.source.lower.syntax import called_name, parts
+from gradlint.source.lower.syntax import called_name, nodes_of
 
 
 def parts_switched(state: State, module: Ref) -> list[Instance]:
@@ -41,7 +40,7 @@ def _dropouts_of(state: State, part: Instance) -> Iterator[cst.BaseExpression | 
     """Yield the rate of each `F.dropout(x, rate, training=self.training)` in a module's `forward`; None by default."""
     forward = find_in_class(state, part.cls, "forward")
     start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
-    for call in reachable(start, parts):
+    for call in nodes_of(*start):
         if isinstance(call, cst.Call) and "dropout" in called_name(call).lower():
             given = {arg.keyword.value if arg.keyword else place: arg.value for place, arg in enumerate(call.args)}
             if is_own(given.get("training", given.get(2)), "training"):

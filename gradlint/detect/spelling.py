@@ -24,7 +24,7 @@ from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
 from gradlint.interpreter.world.versions import is_for_some_versions
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import nodes_of
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
 """Attributes that are none of torch's, and look like `requires_grad`: on parameters, they are meant to freeze."""
@@ -41,51 +41,50 @@ class SpellingDetector(Detector[None]):
 
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Report loss.backwards, model.paramters, optimizer.zero_grads."""
-        if is_for_some_versions(self.machine, state):
-            return
-        record = state[it.owner]
+        record, found = state[it.owner], None
         if isinstance(record, Tensor):
-            self._of_tensor(record.node, it.name, it.node)
+            found = self._of_tensor(record.node, it.name, it.node)
         elif isinstance(record, Instance):
-            self._of_object(state, record, it.name, it.node)
+            found = self._of_object(state, record, it.name, it.node)
+        if found is not None and not is_for_some_versions(self.machine, state):
+            self.report(found)
 
-    def _of_tensor(self, made: Node, name: str, node: cst.CSTNode) -> None:
-        """Report a name that tensors lack; what is merely used like one may be a matrix with methods of its own.
+    def _of_tensor(self, made: Node, name: str, node: cst.CSTNode) -> MisspeltName | RemovedName | None:
+        """Return a name that tensors lack; what is merely used like one may be a matrix with methods of its own.
 
         What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
         knows which.
         """
         if made.op in _UNSEEN or name in _OF_CONTAINERS:
-            return
+            return None
         if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
-            return  # What a network gives may have other attributes, such as `logits`.
+            return None  # What a network gives may have other attributes, such as `logits`.
         instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
-            if _is_from_torch(made):
-                self.report(RemovedName(node, name, instead))
-        elif (real := names.meant(names.TENSOR, name)) is not None and (real != f"{name}_" or _is_plain_tensor(made)):
-            self.report(MisspeltName(node, "tensor", name, real, names.is_same_word(name, real)))
+            return RemovedName(node, name, instead) if _is_from_torch(made) else None
+        real = names.meant(names.TENSOR, name)
+        if real is None or (real == f"{name}_" and not _is_plain_tensor(made)):
+            return None
+        return MisspeltName(node, "tensor", name, real, names.is_same_word(name, real))
 
     def _is_called(self, node: cst.CSTNode) -> bool:
         """Return whether an attribute is called at once: a method is meant."""
-        code = reachable([self.machine.program.nowhere], parts)
+        code = nodes_of(self.machine.program.nowhere)
         return any(isinstance(one, cst.Call) and one.func is node for one in code)
 
-    def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> None:
-        """Report a name of a class whose bases are all known, and that nobody gives the name."""
+    def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> MisspeltName | None:
+        """Return a name of a class whose bases are all known, and that nobody gives the name."""
         if is_engine(record) and isinstance(record.cls, External):
             real = names.near_own(name, ENGINES[record.cls.path])
-            if real is not None:
-                self.report(MisspeltName(node, record.cls.path.rpartition(".")[2], name, real))
-            return
+            return None if real is None else MisspeltName(node, record.cls.path.rpartition(".")[2], name, real)
         is_optimizer = _is_optimizer(state, record.cls)
         real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
         if real is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
-            return
+            return None
         kind = "optimizer" if is_optimizer else "module"
-        self.report(MisspeltName(node, kind, name, real, names.is_same_word(name, real)))
+        return MisspeltName(node, kind, name, real, names.is_same_word(name, real))
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""
@@ -146,7 +145,7 @@ class SpellingDetector(Detector[None]):
         slips = {word: real for word in program.words if (real := names.slip(word)) is not None}
         if not slips or not self.machine.assumes or not slips.keys() - self._assigned:
             return
-        for node in reachable([program.nowhere], parts):
+        for node in nodes_of(program.nowhere):
             name = node.attr.value if isinstance(node, cst.Attribute) else ""
             if name in slips and name not in self._assigned and (slips[name] != "backward" or self._is_called(node)):
                 owner = _OWNERS.get(slips[name], "tensor")
@@ -172,12 +171,12 @@ class SpellingDetector(Detector[None]):
 def _assigned_in(code: cst.CSTNode) -> frozenset[str]:
     """Return every attribute that some code assigns, defines, or names in a string."""
     found: set[str] = set()
-    for node in reachable([code], parts):
-        if isinstance(node, (cst.AssignTarget, cst.AnnAssign)):
+    for node in nodes_of(code):
+        if type(node) is cst.AssignTarget or type(node) is cst.AnnAssign:
             found |= set(_bound(node.target))
-        elif isinstance(node, cst.FunctionDef):
+        elif type(node) is cst.FunctionDef:
             found.add(node.name.value)
-        elif isinstance(node, cst.SimpleString):
+        elif type(node) is cst.SimpleString:
             found.add(node.raw_value)
     return frozenset(found)
 

@@ -540,9 +540,9 @@ def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[
     Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.
     """
     found: dict[object, object] = {}
-    for key, fact in facts.items():
-        other = others.get(key)
-        if not isinstance(key, LastingFact) or fact is None or fact is other:
+    for key in compress(facts, map(is_not, facts.values(), map(others.get, facts))):
+        fact, other = facts[key], others.get(key)
+        if not isinstance(key, LastingFact) or fact is None:
             continue
         if other is not None and (isinstance(fact, OneSided) or isinstance(other, OneSided)):
             continue

@@ -28,7 +28,6 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.dispatch import call_in_place
 from gradlint.interpreter.escape import escape, invalidate_attributes
 from gradlint.interpreter.libraries.trainers import is_configuration, run_method
@@ -61,7 +60,7 @@ from gradlint.interpreter.world.placeholders import suppose_attributes, supposed
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import nodes_of
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -329,7 +328,7 @@ def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
 @lru_cache(maxsize=1024)
 def _attributes_in(node: cst.CSTNode) -> frozenset[str]:
     """Return the names of all attributes in a piece of code."""
-    return frozenset(part.attr.value for part in reachable([node], parts) if isinstance(part, cst.Attribute))
+    return frozenset(part.attr.value for part in nodes_of(node) if isinstance(part, cst.Attribute))
 
 
 _CLASS_METHOD = External("builtins.classmethod")

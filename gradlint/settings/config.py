@@ -89,7 +89,12 @@ class Config(Frozen):
 
     def graded(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return the findings that are severe enough to be shown, each with the severity that is configured for it."""
-        return tuple(replace(one, severity=self._severity_of(one)) for one in findings if self._shows(one))
+        shown = ((one, self._severity_of(one)) for one in findings)
+        return tuple(
+            one if severity == one.severity else replace(one, severity=severity)
+            for one, severity in shown
+            if is_at_least(severity, self.min_severity)
+        )
 
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding makes the run fail."""

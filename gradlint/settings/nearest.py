@@ -44,6 +44,7 @@ class Configs:
         self._overrides = overrides or Overrides()
         self._fixed = None if fixed is None else self._overrides.apply(fixed)
         self._found: dict[Path, Config] = {}
+        self._about: dict[str, Config] = {}
 
     def of(self, directory: Path) -> Config:
         """Return the configuration that holds for the files in an absolute directory: the nearest, going up."""
@@ -66,7 +67,10 @@ class Configs:
 
     def about(self, finding: Finding) -> Config:
         """Return the configuration of the file of a finding."""
-        return self.of(Path(finding.filename).absolute().parent)
+        filename = finding.filename
+        if filename not in self._about:
+            self._about[filename] = self.of(Path(filename).absolute().parent)
+        return self._about[filename]
 
     def fails(self, finding: Finding) -> bool:
         """Return whether a finding makes the run fail, by the configuration of its file."""

@@ -20,13 +20,13 @@ def called_off(module: cst.Module, text: str) -> frozenset[str]:
     stack: list[tuple[cst.CSTNode, bool]] = [(module, False)]
     while stack:
         node, off = stack.pop()
-        if isinstance(node, cst.With):
+        if type(node) is cst.With:
             off = off or any(_name(item.item) in _OFF for item in node.items)
-        elif isinstance(node, cst.FunctionDef):
+        elif type(node) is cst.FunctionDef:
             off = any(_name(one.decorator) in _OFF for one in node.decorators)
-        elif off and isinstance(node, cst.Call):
+        elif off and type(node) is cst.Call:
             found.add(_name(node))
-        stack.extend((part, off) for part in parts(node))
+        stack.extend([(part, off) for part in parts(node)])
     return frozenset(found) - {""}
 
 

@@ -155,6 +155,7 @@ class _Sheet:
     def __init__(self, module: cst.Module, offset: int) -> None:
         self._ranges = _Positions().of(module)
         self._offset = offset
+        self._wholes: dict[int, Span] = {}
         logical = (node for node in self._ranges if type(node) in _STATEMENTS)
         rows = sorted((self.whole(node).start, self._last_row(node)) for node in logical)
         self._starts = [start for start, _ in rows]
@@ -170,8 +171,11 @@ class _Sheet:
         return Span(whole.start, self._position(self._end_of_header(node))) if isinstance(node, _HEADED) else whole
 
     def whole(self, node: cst.CSTNode) -> Span:
-        whole = self._range(node)
-        return Span(self._position(whole.start), self._position(whole.end))
+        if (known := self._wholes.get(id(node))) is not None:
+            return known
+        found = self._range(node)
+        whole = self._wholes[id(node)] = Span(self._position(found.start), self._position(found.end))
+        return whole
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
         return next((line for line in self._lines if self._holds(line, node)), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -13,11 +14,13 @@ from gradlint.check import check_source
 PACKAGE = Path(gradlint.__file__).parent
 SECONDS = 5.0
 """More CPU time than this for one program is a crash, too."""
+MEGABYTES = 400
+"""And so are more of memory, beside the hundred that gradlint takes for itself. Looked at on Linux only."""
 
 
 def crash_of(text: str) -> str | None:
     """Return what goes wrong in a check of the text, in a line that is the same for the same mistake."""
-    start = time.process_time()
+    start, held = time.process_time(), _most_held(anew=True)
     try:
         check_source(text, "fuzzed.py")
     except Exception as error:
@@ -25,7 +28,18 @@ def crash_of(text: str) -> str | None:
         last = frames[-1]
         place = f"{Path(last.filename).relative_to(PACKAGE).as_posix()}:{last.name}"
         return f"{type(error).__name__} in {place}"
-    return "more than 5 s" if time.process_time() - start > SECONDS else None
+    if time.process_time() - start > SECONDS:
+        return f"more than {SECONDS:g} s"
+    return f"more than {MEGABYTES} MB" if _most_held() - held > MEGABYTES << 10 else None
+
+
+def _most_held(*, anew: bool = False) -> int:
+    """Return the most memory that this process has held, in kB; `anew` begins to look at it now (proc(5))."""
+    if sys.platform != "linux":
+        return 0
+    if anew:
+        Path("/proc/self/clear_refs").write_text("5")
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())[0])
 
 
 def smallest(text: str, crash: str) -> str:

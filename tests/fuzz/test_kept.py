@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,19 @@ def test_a_crash_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
     found = crash.crash_of(text)
     assert found == "KeyError in test_kept.py:check"
     assert crash.smallest(text, found) == "bad"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is looked at on Linux only")
+def test_much_memory_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each program by itself."""
+
+    def check(text: str, filename: str) -> None:
+        len(b"x" * int(text))
+
+    monkeypatch.setattr(crash, "MEGABYTES", 20)
+    monkeypatch.setattr(crash, "check_source", check)
+    found = [crash.crash_of(text) for text in ("100", "100000000", "100")]
+    assert found == [None, "more than 20 MB", None]
 
 
 def test_a_number_of_programs() -> None:

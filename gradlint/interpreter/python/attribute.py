@@ -11,7 +11,6 @@ from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
@@ -25,7 +24,7 @@ from gradlint.interpreter.torch.module import module_attribute, set_module_attri
 from gradlint.interpreter.torch.module_methods import METHODS as OF_MODULES
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, shown_tensor
 from gradlint.source.core import Attr, SetAttr
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import nodes_of
 
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
@@ -73,7 +72,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
 
 def _is_update(made: cst.CSTNode | None) -> bool:
     """Return whether a tensor is computed from a gradient, as in `w = w - lr * w.grad`: a leaf was meant to be it."""
-    nodes = reachable(() if made is None else (made,), parts)
+    nodes = nodes_of(*(() if made is None else (made,)))
     return any(isinstance(node, cst.Attribute) and node.attr.value == "grad" for node in nodes)
 
 

@@ -9,7 +9,6 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, SUPPOSED_CALL, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.escape import may_depend_on
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
@@ -19,7 +18,7 @@ from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, par
 from gradlint.interpreter.torch.tensor import iterate_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Unpack
-from gradlint.source.lower.syntax import parts as syntax_parts
+from gradlint.source.lower.syntax import nodes_of
 
 PART = "part of"
 """The key of an item of something with a graph that is not known: what is done to it is done to the whole."""
@@ -35,7 +34,7 @@ def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> 
     """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
     if source is None or not machine.assumes or not machine.program.may_backpropagate:
         return None
-    named = [one.value for one in reachable((source,), syntax_parts) if isinstance(one, cst.Name)]
+    named = [one.value for one in nodes_of(source) if isinstance(one, cst.Name)]
     if not guesses.is_data(*named):
         return None
     machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))

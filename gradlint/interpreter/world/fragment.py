@@ -22,7 +22,7 @@ from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
-from gradlint.source.lower.syntax import called_name, parts, root_of
+from gradlint.source.lower.syntax import called_name, nodes_of, parts, root_of
 
 UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
@@ -73,8 +73,8 @@ class Names:
             node, top = stack.pop()
             if type(node) in _TELLING:
                 self._look(node, top)
-            below = top and not isinstance(node, _SCOPES)
-            stack.extend((child, below) for child in reversed(tuple(parts(node))))
+            below = top and type(node) not in _SCOPES
+            stack.extend([(child, below) for child in reversed(parts(node))])
 
     def _look(self, node: cst.CSTNode, top: bool) -> None:
         """Note what one piece of syntax does with names."""
@@ -159,7 +159,7 @@ class Names:
         called = set(self._called)
         for targets, over in self._loops:
             if any(self.uses[one].called for one in targets if one in self.uses):
-                called.update(name for node in reachable([over], parts) if (name := spelled(node)) is not None)
+                called.update(name for node in nodes_of(over) if (name := spelled(node)) is not None)
         return called
 
     @cached_property
@@ -168,7 +168,7 @@ class Names:
         wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes or guesses.is_loss(name)}
         calls: set[cst.CSTNode] = set()
         waiting = self._given
-        given = [one.value for one in reachable(self._networks, parts) if isinstance(one, cst.Return) and one.value]
+        given = [one.value for one in nodes_of(*self._networks) if isinstance(one, cst.Return) and one.value]
         while hit := [*given, *(value for places, value in waiting if not wanted.isdisjoint(places))]:
             waiting, given = [(places, value) for places, value in waiting if wanted.isdisjoint(places)], []
             for node in reachable(hit, _operands):
@@ -238,14 +238,16 @@ _TELLING = frozenset(
 )
 """The syntax that names stand in."""
 
-_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_SCOPES = frozenset(
+    {cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp}
+)
 
 
 def spelled(node: cst.CSTNode) -> str | None:
     """Return a name, or an attribute of one, or of that: `engine.model`, `self.engine.model`."""
-    if isinstance(node, cst.Name):
+    if type(node) is cst.Name:
         return node.value
-    if not isinstance(node, cst.Attribute):
+    if type(node) is not cst.Attribute:
         return None
     inner = spelled(node.value)
     return None if inner is None or inner.count(".") == _DEEPEST else f"{inner}.{node.attr.value}"

@@ -21,7 +21,6 @@ from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, Function, Instance, Ref, Unknown, Value
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
 from gradlint.interpreter.python.calls import run_body, with_defaults
@@ -31,7 +30,7 @@ from gradlint.interpreter.reachable import Place, all_attributes, contents, held
 from gradlint.interpreter.torch.backward_call import autograd_backward
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.source.lower.syntax import parts, root_of
+from gradlint.source.lower.syntax import nodes_of, parts, root_of
 
 SHARE = 0.1
 """How much of a file's steps the second calls of one class may use up."""
@@ -195,7 +194,7 @@ def _is_chosen(start: State, end: State, made: Ref) -> bool:
 
 def _only_kept(init: cst.CSTNode) -> frozenset[str]:
     """Return the attributes that a constructor sets to one of its parameters, of which it makes no other use."""
-    found = list(reachable([init], parts))
+    found = list(nodes_of(init))
     named = Counter(one.value for one in found if isinstance(one, cst.Name))
     kept: set[str] = set()
     for one in found:

@@ -6,9 +6,8 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Unknown
-from gradlint.domain.walk import reachable
 from gradlint.interpreter.machine import Machine
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import nodes_of
 
 _VERSION = "__version__"
 
@@ -35,4 +34,4 @@ def _is_of_version(value: object) -> bool:
 
 
 def _names_version(node: cst.CSTNode) -> bool:
-    return any(isinstance(one, cst.Name) and one.value == _VERSION for one in reachable([node], parts))
+    return any(isinstance(one, cst.Name) and one.value == _VERSION for one in nodes_of(node))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import libcst as cst
 
@@ -16,20 +16,44 @@ _TRIVIA = re.compile(
 _NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
 
 
-def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Yield the nodes directly below one, in the order of their fields, without blanks, comments, and punctuation."""
-    for name in _fields(type(node)):
+def parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
+    """Return the nodes directly below one, in the order of their fields, without blanks, comments, and punctuation."""
+    names = _FIELDS[type(node)]
+    if not names:
+        return ()
+    found: list[cst.CSTNode] = []
+    for name in names:
         value = getattr(node, name)
         kind = type(value)
         if kind is tuple or kind is list:
-            yield from value
+            found += value
         elif kind not in _NO_NODES:
-            yield value
+            found.append(value)
+    return found
 
 
-@cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind) if not _TRIVIA.match(field.name))
+class _Fields(dict[type[cst.CSTNode], tuple[str, ...]]):
+    """The fields of each kind of node in which nodes may stand."""
+
+    def __missing__(self, kind: type[cst.CSTNode]) -> tuple[str, ...]:
+        """Look at a kind for the first time."""
+        named = (
+            field.name for field in fields(kind) if field.type not in ("str", str) and not _TRIVIA.match(field.name)
+        )
+        self[kind] = found = tuple(named)
+        return found
+
+
+_FIELDS = _Fields()
+
+
+def nodes_of(*starts: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield pieces of code and all nodes below them, without blanks, comments, and punctuation; the last first."""
+    stack = [*starts]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += parts(node)
 
 
 _BLOCKS = frozenset(
@@ -62,9 +86,12 @@ def code_of(node: cst.CSTNode) -> str:
 
 def called_name(node: cst.CSTNode | None) -> str:
     """Return the last name of what a call calls, as `c` in `a.b.c(...)`; empty for anything else."""
-    func = node.func if isinstance(node, cst.Call) else None
-    name = func.attr if isinstance(func, cst.Attribute) else func
-    return name.value if isinstance(name, cst.Name) else ""
+    if type(node) is not cst.Call:  # Of libcst's classes, which are abstract, `isinstance` asks in Python.
+        return ""
+    name: cst.CSTNode = node.func
+    if type(name) is cst.Attribute:
+        name = name.attr
+    return name.value if type(name) is cst.Name else ""
 
 
 def root_of(node: cst.CSTNode) -> str:
@@ -74,9 +101,11 @@ def root_of(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-_OTHER_BINDINGS = (
-    *(cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ImportAlias, cst.AsName, cst.NamedExpr, cst.AnnAssign),
-    *(cst.Global, cst.Nonlocal, cst.Del, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Param, cst.CompFor),
+_OTHER_BINDINGS = frozenset(
+    {
+        *(cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ImportAlias, cst.AsName, cst.NamedExpr, cst.AnnAssign),
+        *(cst.Global, cst.Nonlocal, cst.Del, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Param, cst.CompFor),
+    }
 )
 
 
@@ -88,18 +117,19 @@ def assigned_only(function: cst.FunctionDef) -> frozenset[str]:
     stack: list[tuple[cst.CSTNode, set[str] | None]] = [(part, None) for part in parts(function)]
     while stack:
         node, names = stack.pop()
-        if isinstance(node, cst.Name):
+        kind = type(node)
+        if kind is cst.Name:
             if names is not None:
-                names.add(node.value)
+                names.add(node.value)  # type: ignore[attr-defined]
         elif isinstance(node, cst.Assign):
             stack.extend((target.target, plain) for target in node.targets)
             stack.append((node.value, names))
-        elif isinstance(node, (cst.AugAssign, cst.For)):
-            stack.append((node.target, plain))
-            stack.extend((part, names) for part in parts(node) if part is not node.target)
-        elif isinstance(node, (cst.Attribute, cst.Subscript, cst.Call)) and names is plain:
-            stack.extend((part, None) for part in parts(node))  # `self.loss = ...` binds no variable.
+        elif kind is cst.AugAssign or kind is cst.For:
+            stack.append((node.target, plain))  # type: ignore[attr-defined]
+            stack.extend([(part, names) for part in parts(node) if part is not node.target])  # type: ignore[attr-defined]
+        elif names is plain and kind in (cst.Attribute, cst.Subscript, cst.Call):
+            stack.extend([(part, None) for part in parts(node)])  # `self.loss = ...` binds no variable.
         else:
-            inside = others if isinstance(node, _OTHER_BINDINGS) else names
-            stack.extend((part, inside) for part in parts(node))
+            inside = others if kind in _OTHER_BINDINGS else names
+            stack.extend([(part, inside) for part in parts(node)])
     return frozenset(plain - others)
