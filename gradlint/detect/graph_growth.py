@@ -142,6 +142,7 @@ class GraphGrowthDetector(Detector[Growth]):
         found = self.facts.waiting.setdefault(one.fault.node, [])
         if one.certain and not any(other.certain for other in found):
             self.report(one.fault)
+        self.machine.graphs_in_question = True
         found.append(one)
 
     def on_called_again(self, state: State, it: announcement.CalledAgain) -> None:

@@ -46,6 +46,7 @@ class GraphUseDetector(Detector[GraphUse]):
         """Note the graph as traversed; and as retained, if the backward is to retain it in a loop."""
         self._traverse(it.possible.keys())
         if it.retain and it.create is False and not it.raised and self.machine.iterations:
+            self.machine.graphs_in_question = True
             retained = self.facts.retaining.setdefault(it.node, set())
             retained.update(node.id for node in it.possible.values() if state.frees(node))
             if any(node.tracked is None for node in it.possible.values()):
@@ -73,6 +74,7 @@ class GraphUseDetector(Detector[GraphUse]):
         """Note a gradient that keeps its leaf alive, and the leaf the gradient."""
         self.facts.recorded.setdefault(it.node, set()).add(it.gradient.id)
         if it.certain:
+            self.machine.graphs_in_question = True
             self.facts.cycles.setdefault(it.node, False)
 
     def on_gradient_released(self, state: State, it: announcement.GradientReleased) -> None:

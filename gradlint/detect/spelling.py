@@ -69,8 +69,13 @@ class SpellingDetector(Detector[None]):
 
     def _is_called(self, node: cst.CSTNode) -> bool:
         """Return whether an attribute is called at once: a method is meant."""
+        return id(node) in self._called
+
+    @cached_property
+    def _called(self) -> frozenset[int]:
+        """The `id` of all that the file calls."""
         code = nodes_of(self.machine.program.nowhere)
-        return any(isinstance(one, cst.Call) and one.func is node for one in code)
+        return frozenset(id(one.func) for one in code if isinstance(one, cst.Call))
 
     def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> MisspeltName | None:
         """Return a name of a class whose bases are all known, and that nobody gives the name."""

@@ -6,6 +6,7 @@ up to the renaming of what was made since the fork. Where the two do not agree t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import compress, filterfalse, repeat
 from operator import is_, is_not
 from types import EllipsisType
@@ -115,9 +116,10 @@ class Join:
         if left.facts is not right.facts:
             ours, theirs, groups = left.facts, right.facts, (left.some(), right.some())
             left.facts = dict(compress(ours.items(), map(is_, ours.values(), map(theirs.get, ours))))
-            left.facts.update(_lasting(ours, theirs))
-            left.facts.update(_lasting(theirs, ours))
-            if some := _some(ours, theirs, *groups):
+            here, there = _apart(ours, theirs), _apart(theirs, ours)
+            left.facts.update(_lasting(ours, theirs, here))
+            left.facts.update(_lasting(theirs, ours, there))
+            if some := _some(_chosen(ours, here), _chosen(theirs, there), *groups):
                 left.facts[SOME] = some
         return left
 
@@ -534,13 +536,18 @@ class Join:
         self._address(ours.counter, theirs.counter)
 
 
-def _lasting(facts: dict[object, object], others: dict[object, object]) -> dict[object, object]:
-    """Return the facts of one path that last beyond its join with another, which has others under their keys, or none.
+def _apart(facts: dict[object, object], others: dict[object, object]) -> list[object]:
+    """Return the keys of the facts for which the other path has others, or none."""
+    return list(compress(facts, map(is_not, facts.values(), map(others.get, facts))))
+
+
+def _lasting(facts: dict[object, object], others: dict[object, object], keys: Iterable[object]) -> dict[object, object]:
+    """Return the facts of one path that last beyond its join with another, for the keys that tell them apart.
 
     Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.
     """
     found: dict[object, object] = {}
-    for key in compress(facts, map(is_not, facts.values(), map(others.get, facts))):
+    for key in keys:
         fact, other = facts[key], others.get(key)
         if not isinstance(key, LastingFact) or fact is None:
             continue
@@ -559,14 +566,11 @@ MOST_GROUPS = 4
 """How many groups of tests a path remembers, of which one has come out true."""
 
 
-def _some(
-    ours: dict[object, object], theirs: dict[object, object], own_groups: _Groups, other_groups: _Groups
-) -> _Groups:
+def _some(here: Unknown | None, there: Unknown | None, own_groups: _Groups, other_groups: _Groups) -> _Groups:
     """Return the groups of tests of which one has come out true on both paths, as in `if a: ... elif b: ...`.
 
-    Where neither holds, neither path was taken.
+    Where neither holds, neither path was taken. `here` and `there` are what came out true on one path alone.
     """
-    here, there = _chosen(ours, theirs), _chosen(theirs, ours)
     found = [group for group in own_groups if group in other_groups]
     if here is not None and there is not None:
         found.append(frozenset({here, there}))
@@ -575,10 +579,9 @@ def _some(
     return tuple(dict.fromkeys(found))[:MOST_GROUPS]
 
 
-def _chosen(facts: dict[object, object], others: dict[object, object]) -> Unknown | None:
-    """Return the first test that came out true on one path, and not on the other."""
-    found = (key for key, fact in facts.items() if fact is True and isinstance(key, Unknown))
-    return next((key for key in found if others.get(key) is not True), None)
+def _chosen(facts: dict[object, object], keys: Iterable[object]) -> Unknown | None:
+    """Return the first test that came out true on one path, of those that tell it from the other."""
+    return next((key for key in keys if isinstance(key, Unknown) and facts[key] is True), None)
 
 
 def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:

@@ -253,7 +253,7 @@ def _function(
         supposed = supposed_arguments(machine, state, function.code.node, function, options=options)
         complete = with_options if options else with_defaults
         results = run_method(machine, state, function, complete(machine, function, args._replace(keywords=supposed)))
-        for end, value in results:
+        for end, value in results if machine.graphs_in_question else ():
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))
         ends = [end for end, _ in results]

@@ -134,6 +134,8 @@ class Machine(ABC):
         self.differentiated: dict[int, cst.CSTNode | None] = {}
         """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
+        self.graphs_in_question = False
+        """Whether a detector waits for the end to say something of graphs which no backward elsewhere runs through."""
         self.written = 0
         """How many writes in place there were to what may have a graph."""
         self.passed: set[Hashable] = set()

@@ -166,6 +166,13 @@ def _external(path: str) -> External:
     return External(path)
 
 
+def _fragment_of(unit: Unit) -> Fragment:
+    """Return the names of a file, looked for once."""
+    if not isinstance(unit.fragment, Fragment):
+        unit.fragment = Fragment(unit.module)
+    return unit.fragment
+
+
 class Program:
     """What one file defines, and how its names are resolved: in the file, in other files, in libraries.
 
@@ -194,17 +201,14 @@ class Program:
     def fragment(self) -> Fragment:
         """The names of this file that nothing binds."""
         assert isinstance(self.nowhere, cst.Module)
-        return Fragment(self.nowhere)
+        own = None if self.loading is None else self.loading.other_files.unit(self.home)
+        return Fragment(self.nowhere) if own is None or own.module is not self.nowhere else _fragment_of(own)
 
     def fragment_at(self, state: State) -> Fragment:
         """Return the names of the file whose code a state runs."""
         path = self.module_of(state)
         unit = None if self.loading is None or not path or path == self.home else self.loading.other_files.unit(path)
-        if unit is None:
-            return self.fragment
-        if not isinstance(unit.fragment, Fragment):
-            unit.fragment = Fragment(unit.module)
-        return unit.fragment
+        return self.fragment if unit is None else _fragment_of(unit)
 
     @cached_property
     def words(self) -> frozenset[str]:

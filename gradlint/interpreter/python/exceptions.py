@@ -15,7 +15,7 @@ _EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError"
 
 def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     """try: body; except: handlers; else; finally"""
-    region = machine.open(state)
+    region, frame = machine.open(state), state.frame
     start = state.fork()
     first_exit = len(machine.exits)
     errors = list(_errors(machine, state, instr.handlers))
@@ -39,7 +39,7 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
         machine.expected -= 1
     else:
         machine.exits.extend(Exit("raise", other) for other in raised)
-    after = _finally(machine, machine.join(live + handled), instr, first_exit)
+    after = _finally(machine, machine.join(live + handled), instr, frame, first_exit)
     machine.close(after, region)
     return after
 
@@ -67,14 +67,19 @@ def _handle(machine: Machine, state: State, handlers: list[Handler]) -> list[Sta
     return after
 
 
-def _finally(machine: Machine, states: list[State], instr: Try, first_exit: int) -> list[State]:
+def _finally(machine: Machine, states: list[State], instr: Try, frame: int, first_exit: int) -> list[State]:
+    """Run what comes last on all paths; around a `yield`, those that leave a block of the consumer are in its frame."""
     if not instr.final:
         return states
     leaving = machine.exits[first_exit:]
     del machine.exits[first_exit:]
     states = machine.run(instr.final, states)
     for exit in leaving:
+        outside, site = exit.state.frame, exit.state.site
+        exit.state.leave(frame)
         for other in machine.run(instr.final, [exit.state]):
+            other.leave(outside)
+            other.site = site
             machine.exits.append(exit._replace(state=other))
     return states
 

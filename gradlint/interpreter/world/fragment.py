@@ -168,7 +168,7 @@ class Names:
         wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes or guesses.is_loss(name)}
         calls: set[cst.CSTNode] = set()
         waiting = self._given
-        given = [one.value for one in nodes_of(*self._networks) if isinstance(one, cst.Return) and one.value]
+        given = [one.value for one in nodes_of(*self._networks) if type(one) is cst.Return and one.value]
         while hit := [*given, *(value for places, value in waiting if not wanted.isdisjoint(places))]:
             waiting, given = [(places, value) for places, value in waiting if wanted.isdisjoint(places)], []
             for node in reachable(hit, _operands):

@@ -336,12 +336,19 @@ def resets_in(module: cst.Module) -> Resets:
     stack: list[tuple[cst.CSTNode, cst.CSTNode | None]] = [(module, None)]
     while stack:
         node, function = stack.pop()
-        if isinstance(node, cst.FunctionDef):
+        kind = type(node)
+        if kind is cst.FunctionDef:
             function = node
-        for name in _reset_by(node):
-            found.setdefault(name, set()).add(function)
-        stack.extend((part, function) for part in parts(node))
+        if kind in _RESETTING:
+            for name in _reset_by(node):
+                found.setdefault(name, set()).add(function)
+        stack.extend([(part, function) for part in parts(node)])
     return found
+
+
+_RESETTING = frozenset(
+    {cst.Call, cst.AssignTarget, cst.AugAssign, cst.AnnAssign, cst.For, cst.Del, cst.AsName, cst.SimpleString}
+)
 
 
 def _reset_by(node: cst.CSTNode) -> Iterator[str]:
