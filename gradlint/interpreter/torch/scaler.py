@@ -17,7 +17,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value, Write
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
@@ -37,6 +37,8 @@ BYPASSED = "an optimizer steps past its scaler"
 """What a path passes where `update` then finds nothing done because of an earlier mistake."""
 
 _SCHEDULERS = "torch.optim.lr_scheduler."
+_DEEPEST = 3
+"""How deep lists of outputs are followed: one may hold itself."""
 
 
 def is_scheduler_path(path: str) -> bool:
@@ -79,8 +81,10 @@ def call_scheduler(
 def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """scale(outputs): each tensor times the scale."""
     value = args.get(0, "outputs")
-    if _is_disabled(state, ref):
-        return value
+    return value if _is_disabled(state, ref) else _scaled(machine, state, value, node)
+
+
+def _scaled(machine: Machine, state: State, value: Value, node: cst.CSTNode, depth: int = _DEEPEST) -> Value:
     tensor = known_tensor(machine, state, value)
     live = isinstance(value, Unknown) and value.origin is not None and value.origin.live
     if tensor is None and (live or (isinstance(value, Unknown) and machine.assumes)):
@@ -90,10 +94,10 @@ def _scale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
         machine.announce(state, NumberBackpropagated(node, number))  # `scale` refuses it (measured).
         return Unknown("raised")
     if tensor is None:
-        items = items_of(machine, state, value, node)
-        if items.open or not items.items:
-            return unknown_call(machine, state, args.values(), node)
-        return tuple(_scale(machine, state, ref, Args((item,)), node) for item in items.items)
+        items = known_items(state, value) if depth else None
+        if not items:
+            return unknown_call(machine, state, (value,), node)
+        return tuple(_scaled(machine, state, item, node, depth - 1) for item in items)
     factor = new_tensor(state, Node("scale", node), grad=False, dtype="float32", shape=())
     scaled = call_tensor_method(machine, state, tensor, "mul", Args((factor,)), node)
     if isinstance(scaled, Ref):

@@ -1,0 +1,1 @@
+for y in loader:scaler.scale(__name__).backward()
