@@ -50,7 +50,7 @@ class Unit:
         return frozenset(re.findall(r"\w+", self.text))
 
 
-ROOM = 6_000_000
+ROOM = 3_000_000
 """Characters of source whose syntax is kept: with what is known of them, some thirty bytes of memory for each."""
 
 LONGEST = 300_000

@@ -111,7 +111,10 @@ def _contains(state: State, item: Value, container: Value) -> bool | None:
     elif isinstance(container, Ref):
         record = state[container]
         if isinstance(record, Mapping) and not record.open:
-            return item in record.items
+            try:
+                return item in record.items
+            except TypeError:  # A slice has no hash before Python 3.12.
+                return None
         if isinstance(record, Sequence) and not record.open:
             values = record.items
     if isinstance(values, tuple) and not any(isinstance(value, (Unknown, Ref)) for value in values):

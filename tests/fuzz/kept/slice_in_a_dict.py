@@ -1,0 +1,2 @@
+import torch as F
+requires_grad:((...)())=(slice([],...)in dict(input=str))
