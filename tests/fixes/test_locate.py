@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gradlint.domain.finding import Finding, Fix
 from gradlint.fixes.edits import apply
 from gradlint.fixes.locate import Locator
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Before, Below, Change, Edit, Reading, Remove, Repair, Statement, Wrap
-from gradlint.source.lower.syntax import code_of
 from gradlint.source.place import Places
 
 
@@ -46,7 +46,7 @@ def unwrapped(text: str) -> str | None:
     """The text with the argument of `V` in place of its first call."""
     module = cst.parse_module(text)
     call = calls(module, "V")[0]
-    return made(text, fix_of(text, Change(call, code_of(call.args[0].value)), module=module))
+    return made(text, fix_of(text, Change(call, code(call.args[0].value)), module=module))
 
 
 @pytest.mark.parametrize(

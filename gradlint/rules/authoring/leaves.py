@@ -7,9 +7,8 @@ import libcst as cst
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import PICKS
 from gradlint.rules.authoring.arguments import keyword_of, without
-from gradlint.rules.authoring.repairs import bracketed, operand
+from gradlint.rules.authoring.repairs import bracketed, code, operand
 from gradlint.rules.base import After, Change, Rebinding, Repair
-from gradlint.source.lower.syntax import code_of
 
 _MOVES = PICKS | {"type"}
 """Methods whose result is computed from the tensor alone."""
@@ -27,13 +26,13 @@ def leaf_at_once(made: cst.CSTNode | None, *, safe: bool) -> Repair | None:
     if call is None or call is made:
         return None
     flag = keyword_of(call, "requires_grad")
-    if flag is not None and code_of(flag.value) == "True":
-        plain = code_of(made.deep_replace(call, without(call, flag)))
-        text = f"{plain if operand(made) == code_of(made) else f'({plain})'}.requires_grad_()"
+    if flag is not None and code(flag.value) == "True":
+        plain = code(made.deep_replace(call, without(call, flag)))
+        text = f"{plain if operand(made) == code(made) else f'({plain})'}.requires_grad_()"
         return Repair("make the result the leaf", (Change(made, text),), safe)
-    if code_of(call.func) in ("nn.Parameter", "torch.nn.Parameter", "Parameter") and len(call.args) == 1:
-        plain = code_of(made.deep_replace(call, bracketed(call.args[0].value)))
-        return Repair("make the result the parameter", (Change(made, f"{code_of(call.func)}({plain})"),), safe)
+    if code(call.func) in ("nn.Parameter", "torch.nn.Parameter", "Parameter") and len(call.args) == 1:
+        plain = code(made.deep_replace(call, bracketed(call.args[0].value)))
+        return Repair("make the result the parameter", (Change(made, f"{code(call.func)}({plain})"),), safe)
     return None
 
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.shape import Shape
 from gradlint.facts.traits import OPERATORS
-from gradlint.source.lower.syntax import code_of
+from gradlint.rules.authoring.repairs import code
 
 _LONGEST = 32
 _SIGNS = {name: sign for sign, name in OPERATORS.items()}
@@ -62,4 +62,4 @@ def sizes(shape: Shape) -> str | None:
 
 def source(node: cst.CSTNode) -> str:
     """Return the source text of a node."""
-    return code_of(node).strip()
+    return code(node).strip()

@@ -13,15 +13,20 @@ from gradlint.facts.aliases import canonical, is_inplace
 from gradlint.facts.names import TENSOR, names_of
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
-from gradlint.source.lower.syntax import code_of
 
+_EMPTY = cst.Module([])
 _TORCH = ("torch",)
 _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 
+def code(node: cst.CSTNode) -> str:
+    """Return the source of a node, with its parentheses."""
+    return _EMPTY.code_for_node(node)
+
+
 def operand(node: cst.BaseExpression) -> str:
     """Return the source of an expression, in parentheses if an operand or a receiver needs them."""
-    text = code_of(node)
+    text = code(node)
     return text if isinstance(node, _ATOMS) or node.lpar else f"({text})"
 
 
@@ -32,7 +37,7 @@ def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:
 
 def update_under_no_grad(node: cst.CSTNode) -> Repair | None:
     """Put a write that is a whole statement under `with torch.no_grad():`, where this cuts no other computation."""
-    changes = (Wrap(node, "with torch.no_grad():"), Statement(node, code_of(node)))
+    changes = (Wrap(node, "with torch.no_grad():"), Statement(node, code(node)))
     return Repair("write it under `torch.no_grad()`", changes, False, _TORCH)
 
 
@@ -52,8 +57,8 @@ def _out_of_place(node: cst.CSTNode) -> Repair | None:
         message = "compute it out of place"
         plain = without(node, flag)
         if isinstance(node.args[0].value, cst.Name) and isinstance(node.func, cst.Attribute):
-            return Repair(message, (Statement(node, f"{node.args[0].value.value} = {code_of(plain)}", code_of(plain)),))
-        return Repair(message, (Change(node, code_of(plain)),))
+            return Repair(message, (Statement(node, f"{node.args[0].value.value} = {code(plain)}", code(plain)),))
+        return Repair(message, (Change(node, code(plain)),))
     if isinstance(node.func, cst.Attribute) and isinstance(node.func.value, cst.Name):
         return _without_underscore(node, node.func, node.func.value.value)
     return None
@@ -77,15 +82,15 @@ def ones_as_gradient(node: cst.CSTNode, *, safe: bool) -> Repair | None:
     root = node.func.value if is_method and isinstance(node.func, cst.Attribute) else first.value
     if given is None or not isinstance(root, (cst.Name, cst.Attribute, cst.BinaryOperation)):
         return None
-    fresh = f"torch.ones_like({code_of(root)})"
+    fresh = f"torch.ones_like({code(root)})"
     return Repair(f"pass `{fresh}`", (Change(given.value, fresh),), safe, _TORCH)
 
 
 def _without_augmentation(node: cst.AugAssign) -> Repair | None:
     if not isinstance(node.target, cst.Name):
         return None
-    name, sign = node.target.value, code_of(node.operator).strip().removesuffix("=")
-    value = code_of(node.value) if isinstance(node.value, (cst.Integer, cst.Float)) else operand(node.value)
+    name, sign = node.target.value, code(node.operator).strip().removesuffix("=")
+    value = code(node.value) if isinstance(node.value, (cst.Integer, cst.Float)) else operand(node.value)
     text = f"{name} = {name} {sign} {value}"
     return Repair(f"write `{name} = {name} {sign} ...`", (Change(node, text),))
 
@@ -94,7 +99,7 @@ def _without_underscore(node: cst.Call, method: cst.Attribute, name: str) -> Rep
     plain = plain_method(method.attr.value)
     if plain is None or name in ("F", "torch"):
         return None  # A function is called: its namespace gets no new value.
-    value = code_of(node.with_changes(func=method.with_changes(attr=cst.Name(plain))))
+    value = code(node.with_changes(func=method.with_changes(attr=cst.Name(plain))))
     return Repair(f"write `{name} = {name}.{plain}(...)`", (Statement(node, f"{name} = {value}"),))
 
 
@@ -110,7 +115,7 @@ def plain_method(method: str) -> str | None:
 
 def bracketed(node: cst.BaseExpression) -> cst.BaseExpression:
     """Return an expression in parentheses, if an operator or an attribute could not follow it otherwise."""
-    if operand(node) == code_of(node):
+    if operand(node) == code(node):
         return node
     return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
@@ -135,7 +140,7 @@ def with_argument(node: cst.CSTNode, argument: str, *, safe: bool, imports: tupl
     given, new = keyword_of(node, name), extended(node, name, value)
     if given is not None:
         return Repair(f"set `{argument}`", (Change(given.value, value),), safe, imports)
-    return None if new is None else Repair(f"add `{argument}`", (Change(node, code_of(new)),), safe, imports)
+    return None if new is None else Repair(f"add `{argument}`", (Change(node, code(new)),), safe, imports)
 
 
 def without_argument(node: cst.CSTNode, *names: str, safe: bool = True) -> Repair | None:
@@ -143,8 +148,8 @@ def without_argument(node: cst.CSTNode, *names: str, safe: bool = True) -> Repai
     if not isinstance(node, cst.Call):
         return None
     given = [arg for arg in (keyword_of(node, name) for name in names) if arg is not None]
-    said = " and ".join(f"`{code_of(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip()}`" for arg in given)
-    return Repair(f"remove {said}", (Change(node, code_of(without(node, *given))),), safe) if given else None
+    said = " and ".join(f"`{code(arg.with_changes(comma=cst.MaybeSentinel.DEFAULT)).strip()}`" for arg in given)
+    return Repair(f"remove {said}", (Change(node, code(without(node, *given))),), safe) if given else None
 
 
 def detached(node: cst.CSTNode) -> Repair | None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal import tensors as refusal
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import EventRule, Remove, Repair, Report, Statement
-from gradlint.source.lower.syntax import code_of
 
 
 class FlagOnNonleaf(EventRule[refusal.FlagOnNonleaf]):
@@ -81,9 +81,9 @@ def _flag(node: cst.CSTNode) -> tuple[str, str] | None:
     """Return the name and the value of `x.requires_grad = value` or `x.requires_grad_(value)`."""
     target: cst.BaseExpression
     if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        target, value = node.targets[0].target, code_of(node.value)
+        target, value = node.targets[0].target, code(node.value)
     elif isinstance(node, cst.Call) and len(node.args) == 1:
-        target, value = node.func, code_of(node.args[0].value)
+        target, value = node.func, code(node.args[0].value)
     else:
         return None
     if isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and value in ("True", "False"):

@@ -5,9 +5,8 @@ import re
 import libcst as cst
 
 from gradlint.domain.fault import backward as fault
-from gradlint.rules.authoring.repairs import ones_as_gradient
+from gradlint.rules.authoring.repairs import code, ones_as_gradient
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class GradientUninitialised(EventRule[fault.GradientUninitialised]):
@@ -69,7 +68,7 @@ def _repair(event: fault.GradientUninitialised) -> Repair | None:
     if not event.scaled:
         return ones_as_gradient(event.node, safe=True)
     made = event.taken
-    taking = _TAKING.fullmatch(code_of(made.func)) if isinstance(made, cst.Call) else None
+    taking = _TAKING.fullmatch(code(made.func)) if isinstance(made, cst.Call) else None
     if taking is None or not isinstance(made, cst.Call):
         return None
     ones = f"{taking[1]}.ones"

@@ -4,8 +4,8 @@ import libcst as cst
 
 from gradlint.domain.fault.backward import NonleafGradRead
 from gradlint.rules.authoring.leaves import leaf_at_once, retained, updated_in_place
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class NonleafGrad(EventRule[NonleafGradRead]):
@@ -68,6 +68,6 @@ slope = x.grad
 
 def _repair(read: cst.CSTNode, made: cst.CSTNode) -> Repair | None:
     """Update the leaf in place, make the result of the whole expression the leaf, or retain the gradient."""
-    if ".grad" in code_of(made):
+    if ".grad" in code(made):
         return updated_in_place(made)
     return leaf_at_once(made, safe=False) or retained(read, made)

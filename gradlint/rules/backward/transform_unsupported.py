@@ -3,9 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal import transform as refusal
-from gradlint.rules.authoring.repairs import with_argument
+from gradlint.rules.authoring.repairs import code, with_argument
 from gradlint.rules.base import Change, EventRule, Repair, Report, Statement
-from gradlint.source.lower.syntax import code_of
 
 _WHAT: dict[refusal.Unsupported, str] = {
     "method": "`{op}()` is called in a transformed function",
@@ -117,7 +116,7 @@ def _repair(event: refusal.TransformUnsupported) -> Repair | None:
         return Repair("use `.detach()`", (Change(node.attr, "detach()"),), safe=True)
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.args:
         return None
-    tensor = code_of(node.func.value)
+    tensor = code(node.func.value)
     if event.reason == "number":
         return Repair("keep the tensor", (Change(node, tensor),), safe=False)
     if event.op == "requires_grad_":

@@ -5,9 +5,8 @@ import libcst as cst
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.rules.authoring.arguments import keyword_of, without
 from gradlint.rules.authoring.phrases import operation
-from gradlint.rules.authoring.repairs import under_no_grad
+from gradlint.rules.authoring.repairs import code, under_no_grad
 from gradlint.rules.base import EventRule, Repair, Report, Statement
-from gradlint.source.lower.syntax import code_of
 
 
 class OutRequiresGrad(EventRule[refusal.OutRequiresGrad]):
@@ -68,6 +67,6 @@ def _assigned(node: cst.CSTNode) -> Repair | None:
     if not isinstance(node, cst.Call) or given is None or not isinstance(given.value, cst.Name):
         return None
     name = given.value.value
-    if any(code_of(arg.value) == name for arg in node.args if arg is not given):
+    if any(code(arg.value) == name for arg in node.args if arg is not given):
         return under_no_grad(node, safe=False)
-    return Repair(f"write `{name} = ...`", (Statement(node, f"{name} = {code_of(without(node, given))}"),))
+    return Repair(f"write `{name} = ...`", (Statement(node, f"{name} = {code(without(node, given))}"),))

@@ -5,9 +5,8 @@ import libcst as cst
 from gradlint.domain.fault import spelling as fault
 from gradlint.facts.traits import FACTORIES
 from gradlint.rules.authoring.arguments import extended, keyword_of
-from gradlint.rules.authoring.repairs import operand
+from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class LegacyVariable(EventRule[fault.LegacyVariable]):
@@ -74,11 +73,11 @@ def _repair(event: fault.LegacyVariable) -> Repair | None:
         return None
     data = call.args[0].value
     if len(call.args) == 1:
-        return Repair("use the tensor itself", (Change(call, code_of(data)),), event.live is False)
+        return Repair("use the tensor itself", (Change(call, code(data)),), event.live is False)
     keyword = call.args[1].keyword
     flagged = len(call.args) == 2 and keyword is not None and keyword.value == "requires_grad"
     if flagged and event.requires_grad is False and event.live is False:
-        return Repair("use the tensor itself", (Change(call, code_of(data)),))
+        return Repair("use the tensor itself", (Change(call, code(data)),))
     if flagged and event.requires_grad is True:
         text = _flagged(data) or f"{operand(data)}.detach().requires_grad_()"
         return Repair("make the tensor a leaf", (Change(call, text),), event.live is False)
@@ -90,7 +89,7 @@ _MAKERS = {f"torch.{name}" for name in FACTORIES | {"tensor"}}
 
 def _flagged(data: cst.BaseExpression) -> str | None:
     """Make a new tensor, to which nothing else refers, a leaf directly."""
-    if isinstance(data, cst.Call) and code_of(data.func) in _MAKERS and keyword_of(data, "requires_grad") is None:
+    if isinstance(data, cst.Call) and code(data.func) in _MAKERS and keyword_of(data, "requires_grad") is None:
         new = extended(data, "requires_grad", "True")
-        return None if new is None else code_of(new)
+        return None if new is None else code(new)
     return f"{operand(data)}.requires_grad_()" if isinstance(data, cst.BinaryOperation) else None

@@ -8,9 +8,8 @@ from gradlint.domain.event import Event
 from gradlint.domain.fault import spelling as fault
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
-from gradlint.rules.authoring.repairs import with_argument, without_argument
+from gradlint.rules.authoring.repairs import code, with_argument, without_argument
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 _Event: TypeAlias = (
     fault.RemovedName
@@ -163,17 +162,17 @@ def _item(node: cst.CSTNode) -> Repair | None:
     value = node.value
     if isinstance(value, cst.Attribute) and value.attr.value == "data":
         value = value.value
-    return Repair("write `.item()`", (Change(node, f"{code_of(value)}.item()"),))
+    return Repair("write `.item()`", (Change(node, f"{code(value)}.item()"),))
 
 
 def _reduction(call: cst.Call, value: str) -> Repair | None:
     """Turn size_average=False into reduction="sum"; positional and non-constant arguments are not changed."""
     old = [arg for arg in (keyword_of(call, name) for name in ("size_average", "reduce")) if arg is not None]
-    if not old or any(code_of(arg.value) not in ("True", "False", "None") for arg in old):
+    if not old or any(code(arg.value) not in ("True", "False", "None") for arg in old):
         return None
     kept = without(call, *old[1:])
     new = f'reduction="{value}"'
-    return Repair("write `reduction`", (Change(call, code_of(kept.deep_replace(old[0], _renamed(old[0], new)))),))
+    return Repair("write `reduction`", (Change(call, code(kept.deep_replace(old[0], _renamed(old[0], new)))),))
 
 
 def _renamed(old: cst.Arg, new: str) -> cst.Arg:
@@ -197,5 +196,5 @@ def _factors_last(call: cst.Call, names: tuple[str, ...]) -> Repair | None:
         return None
     new: cst.Call | None = without(call, *numbers)
     for name, number in zip(names, numbers, strict=True):
-        new = None if new is None else extended(new, name, code_of(number.value))
-    return None if new is None else Repair(f"write `{names[0]}=` at the end", (Change(call, code_of(new)),))
+        new = None if new is None else extended(new, name, code(number.value))
+    return None if new is None else Repair(f"write `{names[0]}=` at the end", (Change(call, code(new)),))

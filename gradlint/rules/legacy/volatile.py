@@ -4,8 +4,8 @@ import libcst as cst
 
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of, without
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Below, Change, EventRule, Remove, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class Volatile(EventRule[fault.VolatileGiven]):
@@ -70,9 +70,9 @@ def _repair(node: cst.CSTNode, recorded: bool) -> Repair | None:
     """Put all uses of the assigned tensor under no_grad; if nothing is recorded, only remove `volatile`."""
     if isinstance(node, cst.Call):
         flag = keyword_of(node, "volatile")
-        if flag is None or code_of(flag.value) != "True":
+        if flag is None or code(flag.value) != "True":
             return None
-        plain = code_of(without(node, flag))
+        plain = code(without(node, flag))
         gone: Change | Remove = Change(node, plain)
     else:
         gone = Remove(node)

@@ -6,8 +6,8 @@ from gradlint.domain.fault import losses as fault
 from gradlint.domain.finding import Severity
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import APPLIED_BY_LOSSES
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 _HINTS = {
     "cross_entropy": "pass the scores: `cross_entropy` applies `log_softmax` itself",
@@ -107,10 +107,10 @@ def _fitting(event: fault.WrongActivation) -> Repair | None:
         return Repair(f"use `{name}`", (Change(loss.attr, name),), safe=False)
     made = event.made
     if event.takes == "scores" and isinstance(made, cst.Call) and isinstance(made.func, cst.Attribute):
-        owner = code_of(made.func.value)
+        owner = code(made.func.value)
         if canonical(made.func.attr.value) in APPLIED_BY_LOSSES and not (owner in _MODULES and not made.args):
             scores = made.args[0].value if owner in _MODULES else made.func.value
-            return Repair(f"remove `{made.func.attr.value}`", (Change(made, code_of(scores)),), safe=False)
+            return Repair(f"remove `{made.func.attr.value}`", (Change(made, code(scores)),), safe=False)
     return None
 
 

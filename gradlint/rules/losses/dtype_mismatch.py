@@ -5,8 +5,8 @@ import libcst as cst
 from gradlint.domain.fault import losses as fault
 from gradlint.domain.finding import Severity
 from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class DtypeMismatch(EventRule[fault.TypeClash]):
@@ -102,7 +102,7 @@ def _converted(event: fault.TypeClash) -> Repair | None:
         value = given[0] if len(call.args) == 1 and given and event.argument in ("input", "") else None
     if not isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
         return None
-    return Repair(f"convert it: `.{method}()`", (Change(value, f"{code_of(value)}.{method}()"),), safe=False)
+    return Repair(f"convert it: `.{method}()`", (Change(value, f"{code(value)}.{method}()"),), safe=False)
 
 
 _METHODS = {"int64": "long", "float32": "float", "float64": "double"}

@@ -7,8 +7,8 @@ import libcst as cst
 
 from gradlint.domain.fault.inplace import DataUse, DataWrite
 from gradlint.rules.authoring.phrases import writing
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report, Wrap
-from gradlint.source.lower.syntax import code_of
 
 _INSTEAD: dict[DataUse, str] = {
     "update": "`with torch.no_grad(): w -= lr * w.grad`",
@@ -115,10 +115,10 @@ def _without_data(node: cst.CSTNode, recorded: bool) -> Repair | None:
     if isinstance(node, cst.Assign) and found is target:
         if not _mentions(node.value, found.value):
             return None
-        copied = f"{code_of(found.value)}.copy_({code_of(node.value)})"
+        copied = f"{code(found.value)}.copy_({code(node.value)})"
         return Repair(message, (*wrap, Change(node, copied)), safe=False, imports=("torch",))
     safe = not (recorded and _calls_own(node))
-    return Repair(message, (*wrap, Change(found, code_of(found.value))), safe, imports=("torch",))
+    return Repair(message, (*wrap, Change(found, code(found.value))), safe, imports=("torch",))
 
 
 def _calls_own(node: cst.CSTNode) -> bool:
@@ -128,7 +128,7 @@ def _calls_own(node: cst.CSTNode) -> bool:
     """
     called = node.func if isinstance(node, cst.Call) else None
     is_name = isinstance(called, cst.Name) and called.value not in _HARMLESS
-    of_self = isinstance(called, cst.Attribute) and code_of(called.value) == "self"
+    of_self = isinstance(called, cst.Attribute) and code(called.value) == "self"
     is_own = is_name or of_self or isinstance(called, (cst.Call, cst.Subscript))
     return is_own or any(map(_calls_own, node.children))
 
@@ -138,7 +138,7 @@ _HARMLESS = frozenset({"abs", "float", "int", "len", "max", "min", "range", "rou
 
 def _mentions(value: cst.BaseExpression, tensor: cst.BaseExpression) -> bool:
     """Return whether an expression occurs in another."""
-    return re.search(rf"(?<![\w.]){re.escape(code_of(tensor))}(?!\w)", code_of(value)) is not None
+    return re.search(rf"(?<![\w.]){re.escape(code(tensor))}(?!\w)", code(value)) is not None
 
 
 def _target(node: cst.CSTNode) -> cst.CSTNode | None:

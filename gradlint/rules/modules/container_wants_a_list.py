@@ -3,8 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal.modules import ContainerWantsList as Refused
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class ContainerWantsAList(EventRule[Refused]):
@@ -68,4 +68,4 @@ def _listed(node: cst.CSTNode) -> Repair | None:
     if not isinstance(node, cst.Call) or len(node.args) < 2 or any(arg.keyword or arg.star for arg in node.args):
         return None
     first, last = node.args[0].value, node.args[-1].value
-    return Repair("put the parts into a list", (Change(first, f"[{code_of(first)}"), Change(last, f"{code_of(last)}]")))
+    return Repair("put the parts into a list", (Change(first, f"[{code(first)}"), Change(last, f"{code(last)}]")))

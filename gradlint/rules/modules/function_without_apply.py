@@ -3,8 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal import functions as refusal
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class FunctionWithoutApply(EventRule[refusal.FunctionWithoutApply]):
@@ -94,4 +94,4 @@ def _applied(node: cst.CSTNode) -> Repair | None:
     called = made.func if isinstance(made, cst.Call) and not made.args else made
     if made is None or not isinstance(called, (cst.Name, cst.Attribute)):
         return None
-    return Repair("call `apply` on the class", (Change(made, f"{code_of(called)}.apply"),))
+    return Repair("call `apply` on the class", (Change(made, f"{code(called)}.apply"),))

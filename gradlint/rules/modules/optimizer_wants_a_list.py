@@ -3,8 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.refusal import optimizers as refusal
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class OptimizerWantsAList(EventRule[refusal.TensorForParameters]):
@@ -59,4 +59,4 @@ def _listed(node: cst.CSTNode) -> Repair | None:
     if not isinstance(node, cst.Call) or not node.args:
         return None
     first = node.args[0].value
-    return Repair("put it into a list", (Change(first, f"[{code_of(first)}]"),))
+    return Repair("put it into a list", (Change(first, f"[{code(first)}]"),))

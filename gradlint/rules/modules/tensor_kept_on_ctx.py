@@ -3,8 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import functions as fault
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Remove, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class TensorKeptOnCtx(EventRule[fault.TensorKeptOnCtx]):
@@ -101,7 +101,7 @@ def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
     target = assign.targets[0].target
     if len(assign.targets) > 1 or not isinstance(target, cst.Attribute) or uses.set != [target] or uses.is_unpacked:
         return None
-    ctx, value = code_of(target.value), code_of(assign.value)
+    ctx, value = code(target.value), code(assign.value)
     index = 0
     save: tuple[Change | Remove, ...] = (Change(assign, f"{ctx}.save_for_backward({value})"),)
     if uses.saves:
@@ -109,11 +109,11 @@ def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
         if len(uses.saves) > 1 or any(arg.star or arg.keyword for arg in call.args):
             return None
         index = len(call.args)
-        arguments = ", ".join([*(code_of(arg.value) for arg in call.args), value])
-        text = f"{code_of(call.func)}({arguments})"
+        arguments = ", ".join([*(code(arg.value) for arg in call.args), value])
+        text = f"{code(call.func)}({arguments})"
         # All tensors exist at the later of the two statements.
         save = (Remove(call), Change(assign, text)) if uses.saved_first else (Remove(assign), Change(call, text))
-    reads = tuple(Change(read, f"{code_of(read.value)}.saved_tensors[{index}]") for read in uses.read)
+    reads = tuple(Change(read, f"{code(read.value)}.saved_tensors[{index}]") for read in uses.read)
     return Repair("save it with `save_for_backward`", (*save, *reads), safe=False)
 
 

@@ -7,8 +7,8 @@ from gradlint.domain.finding import Severity
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import POLES, ROOTS
 from gradlint.rules.authoring.arguments import argument_of, holds
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 _TAKES = {"div": "the divisor", "pow": "the base"}
 _MASKS = {"product": "a product with a mask", "subscript": "a subscript"}
@@ -92,8 +92,8 @@ def _repair(event: fault.MaskedSingularity) -> Repair | None:
     place = next((place for place, branch in enumerate(branches) if holds(branch, event.node)), None)
     if given is None or place is None or not isinstance(mask.func, cst.Attribute):
         return None
-    kept, filled = (code_of(given), "1") if place == 0 else ("1", code_of(given))
-    new = f"torch.where({code_of(condition)}, {kept}, {filled})"
+    kept, filled = (code(given), "1") if place == 0 else ("1", code(given))
+    new = f"torch.where({code(condition)}, {kept}, {filled})"
     return Repair("mask the argument as well", (Change(given, new),), True, ("torch",))
 
 

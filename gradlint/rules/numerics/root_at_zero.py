@@ -3,9 +3,8 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
-from gradlint.rules.authoring.repairs import operand
+from gradlint.rules.authoring.repairs import code, operand
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 
 class RootAtZero(EventRule[fault.SingularPoint]):
@@ -82,10 +81,10 @@ def _repair(event: fault.SingularPoint) -> Repair | None:
     """Add a small constant under the root."""
     node, change = event.node, "add a small constant under the root"
     if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Power):
-        return Repair(change, (Change(node.left, f"({code_of(node.left)} + 1e-12)"),), False)
+        return Repair(change, (Change(node.left, f"({code(node.left)} + 1e-12)"),), False)
     if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute) or node.func.attr.value != "sqrt":
         return None
     if node.args:
         given = node.args[0].value
         return Repair(change, (Change(given, f"{operand(given)} + 1e-12"),), False) if len(node.args) == 1 else None
-    return Repair(change, (Change(node.func.value, f"({code_of(node.func.value)} + 1e-12)"),), False)
+    return Repair(change, (Change(node.func.value, f"({code(node.func.value)} + 1e-12)"),), False)

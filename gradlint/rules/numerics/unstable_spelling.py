@@ -6,8 +6,8 @@ import libcst as cst
 
 from gradlint.domain.fault import numerics as fault
 from gradlint.rules.authoring.arguments import argument_of, holds
+from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
-from gradlint.source.lower.syntax import code_of
 
 _FUNCTIONAL = "torch.nn.functional"
 
@@ -90,7 +90,7 @@ def _log_softmax(event: fault.UnstableFormula) -> str | None:
     method = inner.func if isinstance(inner, cst.Call) else None
     if not isinstance(method, cst.Attribute) or method.attr.value != "softmax":
         return None
-    return code_of(inner.deep_replace(method.attr, cst.Name("log_softmax")))
+    return code(inner.deep_replace(method.attr, cst.Name("log_softmax")))
 
 
 def _of_argument(function: str) -> Callable[[fault.UnstableFormula], str | None]:
@@ -120,9 +120,7 @@ def _logsumexp(event: fault.UnstableFormula) -> str | None:
     rest = total.args if by_method else total.args[1:]
     if not rest or (not by_method and total.args[0].value is not event.parts[-1]):
         return None
-    return (
-        f"torch.logsumexp({_bare(argument)}, {', '.join(code_of(arg.with_changes(comma=_NO_COMMA)) for arg in rest)})"
-    )
+    return f"torch.logsumexp({_bare(argument)}, {', '.join(code(arg.with_changes(comma=_NO_COMMA)) for arg in rest)})"
 
 
 _NO_COMMA = cst.MaybeSentinel.DEFAULT
@@ -130,7 +128,7 @@ _NO_COMMA = cst.MaybeSentinel.DEFAULT
 
 def _bare(node: cst.BaseExpression) -> str:
     """Return the source of an expression without its outer parentheses, as an argument."""
-    return code_of(node.with_changes(lpar=[], rpar=[])) if not isinstance(node, cst.Tuple) else code_of(node)
+    return code(node.with_changes(lpar=[], rpar=[])) if not isinstance(node, cst.Tuple) else code(node)
 
 
 _WRITERS: dict[str, Callable[[fault.UnstableFormula], str | None]] = {
