@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -72,5 +73,5 @@ def _of_lines(columns: Columns, shards: int, batch: pa.Table) -> pa.Table:
 
 def _check(scan: Scan, group: pa.Table) -> pa.Table:
     """Check a group in a process of Ray's, which has threads: the process that checks is started anew."""
-    done = scan_shard(scan, group.column("shard")[0].as_py(), group)
+    done = scan_shard(replace(scan, forks=False), group.column("shard")[0].as_py(), group)
     return pa.table({name: [value] for name, value in done._asdict().items()})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import sys
 import tempfile
 import warnings
@@ -38,6 +39,9 @@ if sys.platform == "linux":
 OUT_OF_MEMORY = 12
 """How a process ends whose file takes more memory than it may."""
 
+_OVERRUN = "killed by signal 27"
+"""How a process ends by SIGPROF, whose file runs on after its time."""
+
 _NAMES = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 """The errors that a name is to blame for: two of which one is the directory of the other, for instance."""
 
@@ -66,12 +70,16 @@ class Done(NamedTuple):
 
 
 class LimitedChecker(Checker):
-    """A checker that limits the memory of its process, and ends it where that was not enough."""
+    """A checker that limits the memory of its process, and ends it where that was not enough.
+
+    A file that runs on after its time, where nothing looks at the clock, ends the process as well.
+    """
 
     def __init__(self, seconds: float, memory: int) -> None:
         super().__init__(seconds=seconds, keeping=Keeping(nowhere=True))
         self._again = partial(LimitedChecker, seconds, memory)
         self._memory = memory
+        self._hard_seconds = 2 * seconds + 1 if seconds else 0
 
     def __reduce__(self) -> tuple[Callable[[], Checker], tuple[()]]:
         """Let another process have such a checker."""
@@ -82,6 +90,8 @@ class LimitedChecker(Checker):
         if sys.platform == "linux" and self._memory:
             resource.setrlimit(resource.RLIMIT_DATA, (self._memory, self._memory))
             self._memory = 0
+        if sys.platform != "win32":
+            signal.setitimer(signal.ITIMER_PROF, self._hard_seconds)
         before = thread_time()
         checked = super().perform(task)
         if checked.crash is not None and checked.crash.summary.startswith("MemoryError"):
@@ -233,17 +243,15 @@ def _performed(scan: Scan, files: list[Found], progress: Progress | None) -> tup
 
 def _outcome(checked: Checked, scan: Scan) -> dict[str, Any]:
     """Return what a row says of how a check ended."""
-    said = {"findings": len(checked.findings), "cpu_seconds": checked.seconds}
+    said = {"findings": len(checked.findings), "cpu_seconds": checked.seconds or None}
     crash = checked.crash
-    if checked.late:
+    if checked.late or (crash and crash.killed and crash.summary.endswith(_OVERRUN)):
         return {**said, "status": "late", "reason": f"more than {scan.seconds:g} s of processor time"}
     if crash is None:
         return said
-    if crash.killed:
-        memory = crash.summary.endswith(f"ended with {OUT_OF_MEMORY}")
-        reason = f"more than {scan.memory >> 20:,} MB of memory" if memory else crash.summary
-        return {"status": "killed", "reason": reason}
-    return {**said, "status": "crashed", "reason": crash.summary}
+    if crash.summary.endswith(f"ended with {OUT_OF_MEMORY}"):
+        return {**said, "status": "killed", "reason": f"more than {scan.memory >> 20:,} MB of memory"}
+    return {**said, "status": "killed" if crash.killed else "crashed", "reason": crash.summary}
 
 
 def _finding(finding: Finding, row: dict[str, Any]) -> dict[str, Any]:

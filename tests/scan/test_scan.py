@@ -129,6 +129,12 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     assert table(output, "files") and not (output / ".staging").exists()
 
 
+def hang() -> None:
+    """Never look at the clock, like a parser that has lost its way."""
+    while True:
+        pass
+
+
 def fail(how: Callable[[], object]) -> Callable[..., Any]:
     """An interpreter that fails in `poison.py`."""
 
@@ -146,17 +152,23 @@ def loop() -> None:
         gradlint.domain.clock.look_at_clock()
 
 
-POISON: dict[str, tuple[Callable[[], object], str]] = {
-    "killed": (lambda: os.kill(os.getpid(), signal.SIGKILL), "the process that checked it was killed by signal 9"),
-    "late": (loop, "more than 0.2 s of processor time"),
-    "crashed": (lambda: 1 // 0, "ZeroDivisionError: integer division or modulo by zero"),
-}
+LATE = "more than 0.2 s of processor time"
 
 
-@pytest.mark.parametrize("status", POISON)
-def test_poison_costs_one_file(status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "status, how, reason",
+    [
+        ("killed", lambda: os.kill(os.getpid(), signal.SIGKILL), "the process that checked it was killed by signal 9"),
+        ("late", loop, LATE),
+        ("late", hang, LATE),
+        ("crashed", lambda: 1 // 0, "ZeroDivisionError: integer division or modulo by zero"),
+    ],
+    ids=["killed", "loop", "hang", "crashed"],
+)
+def test_poison_costs_one_file(
+    status: str, how: Callable[[], object], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All others are checked, and the scan is one that has done its work."""
-    how, reason = POISON[status]
     monkeypatch.setattr(gradlint.checker, "INTERPRET", fail(how))
     source, output = json_lines({**CORPUS, "poison": {"poison.py": LEAF, "leaf.py": LEAF}}, tmp_path), tmp_path / "out"
     result = scan(source, output, "--file-seconds", "0.2" if status == "late" else "30")
