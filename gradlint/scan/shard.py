@@ -11,7 +11,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from time import thread_time
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gradlint.check import check_found
+from gradlint.check import check_found, check_source
 from gradlint.checker import Checker, Progress, Task
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
@@ -232,6 +232,8 @@ def _written(file: _File, root: Path) -> str | None:
 def _performed(scan: Scan, files: list[Found], progress: Progress | None) -> tuple[Checked, ...]:
     if not files:
         return ()
+    if scan.forks is not False:
+        _warm_up()
     checker = LimitedChecker(scan.seconds, scan.memory)
     with warnings.catch_warnings():
         # From 3.12 on, Python warns of a fork beside other threads: those of pyarrow hold nothing that a check uses.
@@ -239,6 +241,12 @@ def _performed(scan: Scan, files: list[Found], progress: Progress | None) -> tup
         pool = Pool(checker, min(scan.jobs, len(files)), forks=scan.forks)
     with pool:
         return check_found(files, checker, pool.perform, progress)
+
+
+@cache
+def _warm_up() -> None:
+    """Load here what the first check loads, so that no forked process has to."""
+    check_source("import torch\nx = torch.ones(3, requires_grad=True)\nx.sum().backward()\n", config=Config())
 
 
 def _outcome(checked: Checked, scan: Scan) -> dict[str, Any]:
