@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed clean golden golden-write golden-packages real fuzz release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -31,7 +31,7 @@ check: $(READY)
 	$(BIN)/python -m pytest $(PARALLEL)
 
 # The tests of the house: reading, configuring, reporting, fixing. Those that run torch or whole corpora take longer.
-QUICK := tests/test_*.py tests/entrypoints tests/settings tests/report tests/fixes tests/source tests/harness tests/rules/test_docs.py \
+QUICK := tests/test_*.py tests/entrypoints tests/scan tests/settings tests/report tests/fixes tests/source tests/harness tests/rules/test_docs.py \
 	--ignore tests/entrypoints/test_confirm.py --ignore tests/entrypoints/test_precommit.py
 
 # The same in a minute: the tests that need no torch, and every 20th program of the golden files.
@@ -98,13 +98,17 @@ speed: $(READY) $(VENV)-torchfix/.ready
 	$(BIN)/python benchmarks/speed.py --torchfix $(VENV)-torchfix/bin/python
 	$(BIN)/python -m benchmarks.confirm
 
+# The tests of scans on a cluster of Ray's, in an environment of their own: Ray is large.
+ray: $(VENV)-ray/.ready
+	RAY_DATA_DISABLE_PROGRESS_BARS=1 $(VENV)-ray/bin/python -m pytest tests/ray
+
 # Build sdist and wheel twice and compare them, check their metadata, install the wheel into a fresh environment.
 release-check: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt
 	$(BIN)/python -m tools.release check
 
 clean:
-	rm -rf $(VENV) $(VENV)-torchfix
+	rm -rf $(VENV) $(VENV)-torchfix $(VENV)-ray
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -113,6 +117,11 @@ $(VENV)/.installed: pyproject.toml
 
 $(READY): requirements-dev.txt $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
+	@touch $@
+
+$(VENV)-ray/.ready: requirements-ray.txt
+	$(PYTHON) -m venv $(VENV)-ray
+	$(VENV)-ray/bin/pip install --quiet --disable-pip-version-check --editable . --requirement requirements-ray.txt
 	@touch $@
 
 $(VENV)-torchfix/.ready:

@@ -66,6 +66,13 @@ def check_paths(
     return replace(outcome, warnings=(*_remarks(outcome), *ends, *links, *discovery.broken))
 
 
+def check_found(
+    files: Sequence[Found], checker: Checker, perform: Perform, progress: Progress | None = None
+) -> tuple[Checked, ...]:
+    """Check files that import nothing but one another."""
+    return _gathered(files, perform([Task(found) for found in files], progress), (), checker, perform)
+
+
 def _remarks(outcome: Outcome) -> Iterable[str]:
     return [f"{checked.filename}: {remark}" for checked in outcome.files for remark in checked.remarks]
 

@@ -17,12 +17,16 @@ _PACKAGE = Path(__file__).parent
 
 
 class Crash(Frozen):
-    """A mistake of gradlint's own while it checked a file, or of a plugin: `whose` is the rule or detector then."""
+    """A mistake of gradlint's own while it checked a file, or of a plugin: `whose` is the rule or detector then.
+
+    `killed`: the process that checked it ended before it answered.
+    """
 
     filename: str
     summary: str
     trace: str
     whose: str = ""
+    killed: bool = False
 
     @property
     def line(self) -> str:
@@ -70,7 +74,8 @@ class Checked(Frozen):
     was found in other files by running this one: it counts where those are checked too. `called_off` are the names
     of what it calls with grad mode off. `late`: it was given up, as it took more time than a file may. `house` are the
     mistakes of plugins: what all others have found is there. `remarks` are what people should know of how it was read,
-    `asked` is what was asked about other files, and `digest` tells what the file holds from other contents.
+    `asked` is what was asked about other files, and `digest` tells what the file holds from other contents. `seconds`
+    are those of the processor that a scan has measured.
     """
 
     filename: str
@@ -88,6 +93,7 @@ class Checked(Frozen):
     remarks: tuple[str, ...] = ()
     asked: Mapping[Question, Answer] = field(default_factory=dict, compare=False)
     digest: str | None = field(default=None, compare=False)
+    seconds: float = field(default=0.0, compare=False)
 
 
 class Outcome(Frozen):

@@ -129,7 +129,7 @@ class Pool:
         self._processes[slot] = _started(self._checker)  # There are threads now, and a fork has only one.
         why = f"killed by signal {-code}" if code < 0 else f"ended with {code}"
         summary = f"the process that checked it was {why}"
-        return Checked(task.found.name, crash=Crash(task.found.name, summary, f"{summary}\n"))
+        return Checked(task.found.name, crash=Crash(task.found.name, summary, f"{summary}\n", killed=True))
 
     def _told(self, slot: int, task: Task | None) -> object:
         """Return the answer of a process; None if it ends without one."""

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+collect_ignore = ["ray"]
+"""`make ray` runs these: they need Ray, which is large, and are not skipped where it is missing."""
+
 
 @pytest.fixture(scope="session", autouse=True)
 def no_settings_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "workers": {"checker", "outcome", "pool", "running"},
     "results": {"checker", "domain", "outcome", "plugins", "rules", "source"},
     "check": {"checker", "domain", "judgement", "outcome", "results", "running", "settings", "source", "workers"},
+    "scan": {"check", "checker", "domain", "outcome", "plugins", "pool", "settings", "source"},
     "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
@@ -57,6 +58,7 @@ MAY_IMPORT = {
         "confirm",
         "explain",
         "running",
+        "scan",
         "source",
         "",
     },
@@ -75,6 +77,8 @@ HIDDEN = {
         "gradlint.entrypoints.proving",  # Only --confirm needs the sandbox's 25 files.
         "gradlint.entrypoints.adopting",  # Only baselines and changed lines need it.
     },
+    "gradlint.entrypoints.scan": {"gradlint.entrypoints.scanning"},  # It needs pyarrow, which is an extra.
+    "gradlint.entrypoints.scanning": {"gradlint.scan.on_ray"},  # Only one engine needs Ray, which is another extra.
     "gradlint.entrypoints.flake8": {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
         *("gradlint.check", "gradlint.plugins.installed", "gradlint.report.concise"),

@@ -29,6 +29,7 @@ COMMANDS = {
     "op": "Show what autograd knows about an operation of torch.",
     "rule": "Explain a rule, or all of them.",
     "rules": "List the rules.",
+    "scan": "Check a corpus of repositories: datasets, archives, directories, packages.",
 }
 INTERRUPTED = 130
 _UNWRITABLE = tuple(getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name))

@@ -14,8 +14,16 @@ WIDTH = 30
 class ProgressBar:
     """Draws itself on a terminal when a run takes over a second, and is gone afterwards."""
 
-    def __init__(self, stream: TextIO, *, silent: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
-        self._stream, self._clock = stream, clock
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        silent: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        rates: Callable[[int], str] = lambda _: "",
+    ) -> None:
+        """`rates` says, of how much is done, how fast that was."""
+        self._stream, self._clock, self._rates = stream, clock, rates
         self._enabled = stream.isatty() and not silent
         self._next = clock() + PATIENCE
         self._drawn = 0
@@ -26,7 +34,7 @@ class ProgressBar:
             return
         self._next = self._clock() + PAUSE
         filled = WIDTH * done // total
-        text = f"checking [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total} files"
+        text = f"checking [{'#' * filled}{'.' * (WIDTH - filled)}] {done}/{total} files{self._rates(done)}"
         self._stream.write(f"\r{text:{self._drawn}}")
         self._stream.flush()
         self._drawn = len(text)

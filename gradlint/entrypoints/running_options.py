@@ -45,16 +45,27 @@ def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: s
     return int(value)
 
 
+jobs_option = click.option(
+    "--jobs",
+    "-j",
+    callback=_number_of_jobs,
+    default="auto",
+    show_default=True,
+    metavar="N",
+    help="Run N processes; auto: one per processor.",
+)
+
+file_seconds_option = click.option(
+    "--file-seconds",
+    type=SECONDS,
+    default=FILE_SECONDS,
+    show_default=True,
+    metavar="N",
+    help="Give up on a file after N seconds of processor time; 0: never.",
+)
+
 _OPTIONS = (
-    click.option(
-        "--jobs",
-        "-j",
-        callback=_number_of_jobs,
-        default="auto",
-        show_default=True,
-        metavar="N",
-        help="Run N processes; auto: one per processor.",
-    ),
+    jobs_option,
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
     click.option(
         "--cache-dir",
@@ -62,14 +73,7 @@ _OPTIONS = (
         metavar="DIR",
         help="Use this cache directory instead of .gradlint_cache.",
     ),
-    click.option(
-        "--file-seconds",
-        type=SECONDS,
-        default=FILE_SECONDS,
-        show_default=True,
-        metavar="N",
-        help="Give up on a file after N seconds of processor time; 0: never.",
-    ),
+    file_seconds_option,
 )
 
 

@@ -40,3 +40,12 @@ def test_it_is_for_people_who_wait() -> None:
     """Not for files, and not under `--quiet`."""
     assert shown(io.StringIO()) == []
     assert shown(Terminal(), silent=True) == []
+
+
+def test_it_may_say_how_fast() -> None:
+    """At its end, of what is done."""
+    stream, clock = Terminal(), Clock()
+    bar = ProgressBar(stream, clock=clock, rates=lambda done: f", {done * 10}/s")
+    clock.now = 2.0
+    bar(1, 3)
+    assert stream.getvalue().endswith("1/3 files, 10/s")

@@ -1,0 +1,1 @@
+"""Scans of corpora on one machine."""
