@@ -118,8 +118,14 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path) -> None:
     corpus = {f"repository{number}": {"leaf.py": LEAF} for number in range(60)}
     source, output = json_lines(corpus, tmp_path), tmp_path / "out"
     command = [sys.executable, "-m", "gradlint", "scan", str(source), "--output", str(output)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, env=ENVIRONMENT, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # Jobs in the background ignore it.
+    ) as process:
         while not list(output.glob("files/*.parquet")):
             assert process.poll() is None
             time.sleep(0.005)
