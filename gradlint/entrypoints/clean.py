@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gradlint.entrypoints.problem import Problem, config_errors_as_problems
-from gradlint.entrypoints.running_options import CACHE_DIR
+from gradlint.entrypoints.running_options import DIRECTORY
 from gradlint.settings.nearest import Configs
 from gradlint.source.kept import Keeping
 
@@ -15,7 +15,7 @@ from gradlint.source.kept import Keeping
 @click.command()
 @click.option(
     "--cache-dir",
-    type=CACHE_DIR,
+    type=DIRECTORY,
     metavar="DIR",
     help="Delete this cache directory instead of .gradlint_cache.",
 )

@@ -33,7 +33,7 @@ class _Folder(click.Path):
         return super().convert(value, param, ctx) if value else self.fail("the value is empty", param, ctx)
 
 
-CACHE_DIR = _Folder(file_okay=False, path_type=Path)
+DIRECTORY = _Folder(file_okay=False, path_type=Path)
 
 
 def _number_of_jobs(context: click.Context, parameter: click.Parameter, value: str) -> int:
@@ -69,7 +69,7 @@ _OPTIONS = (
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
     click.option(
         "--cache-dir",
-        type=CACHE_DIR,
+        type=DIRECTORY,
         metavar="DIR",
         help="Use this cache directory instead of .gradlint_cache.",
     ),

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
 
 from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems
-from gradlint.entrypoints.running_options import file_seconds_option, jobs_option
+from gradlint.entrypoints.running_options import DIRECTORY, file_seconds_option, jobs_option
 from gradlint.entrypoints.signals import signals_as_exits
 
-_DIRECTORY = click.Path(file_okay=False, path_type=Path)
 _OUTPUT_HELP = "Write the results here, or continue with those that are here."
 _ENGINE_HELP = "Check on this machine, or on a Ray cluster."
 _ADDRESS_HELP = "The cluster; without it, Ray is started on this machine."
@@ -23,7 +21,7 @@ _MEMORY_HELP = "Give up on a file for which a process needs more memory; 0: neve
 
 @click.command()
 @click.argument("source", metavar="SOURCE")
-@click.option("--output", type=_DIRECTORY, required=True, metavar="DIR", help=_OUTPUT_HELP)
+@click.option("--output", type=DIRECTORY, required=True, metavar="DIR", help=_OUTPUT_HELP)
 @click.option("--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True, help=_ENGINE_HELP)
 @click.option("--ray-address", envvar="RAY_ADDRESS", metavar="ADDRESS", help=_ADDRESS_HELP)
 @click.option("--repository-column", default="repository", show_default=True, metavar="NAME", help="Name of a column.")

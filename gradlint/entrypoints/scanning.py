@@ -159,7 +159,8 @@ def _summary(counts: Sequence[dict[str, Any]], statuses: dict[str, int], pace: _
         yield f"{number:>10,} {code}"
     yield f"{by_rule.total():,} findings in {len({row['repository'] for row in counts}):,} repositories."
     number = sum(statuses.values())
-    yield f"{number:,} files: {', '.join(f'{statuses[one]:,} {one}' for one in sorted(statuses))}."
+    parts = ", ".join(f"{statuses[one]:,} {one}" for one in sorted(statuses))
+    yield f"{number:,} files{parts and f': {parts}'}."
     checked, seconds, cpu = pace.checked, pace.seconds, pace.cpu_seconds
     rates = f": {checked / seconds:,.1f} a second, {checked / cpu:,.1f} a CPU second" if checked and cpu else ""
     yield f"{checked:,} files were checked in this run, in {seconds:,.1f} s{rates}."

@@ -61,8 +61,14 @@ class Output:
         """Make the directory, or continue in it.
 
         Raises:
-            ConfigError: it holds the results of another scan, or something else.
+            ConfigError: it holds the results of another scan, or something else, or cannot be written to.
         """
+        try:
+            self._begin(source, shards)
+        except OSError as error:
+            raise ConfigError(f"cannot write to {self.folder}: {error.strerror}") from None
+
+    def _begin(self, source: str, shards: int) -> None:
         about = self.folder / "scan.json"
         wanted = {"source": source, "shards": shards}
         if not about.exists():

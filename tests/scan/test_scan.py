@@ -270,6 +270,18 @@ def test_what_is_no_corpus_is_refused(source: str, said: str, tmp_path: Path, mo
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("output", "said"), [("", "Invalid value for '--output': "), ("file/out", "cannot write to ")])
+def test_an_output_that_cannot_be_is_one_line(output: str, said: str, tmp_path: Path) -> None:
+    """Nothing is written, in the current directory either."""
+    (tmp_path / "file").touch()
+    command = [sys.executable, "-m", "gradlint", "scan", str(parquet(CORPUS, tmp_path)), "--output", output]
+    before = sorted(tmp_path.rglob("*"))
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"gradlint: error: {said}")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_checking_needs_no_pyarrow(tmp_path: Path) -> None:
     """Nor does it import it."""
     (tmp_path / "a.py").write_text(LEAF)
