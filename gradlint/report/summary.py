@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.outcome import Outcome
@@ -63,9 +62,9 @@ def fixes(outcome: Outcome, configs: Configs, *, only_shown: bool = False) -> It
 
 
 def _unsafe(finding: Finding, config: Config) -> bool:
-    if finding.fix is None or config.unsafe_fixes:
+    if finding.fix is None or finding.fix.safe or config.unsafe_fixes:
         return False
-    return replace(config, unsafe_fixes=True).fixes(finding) and not config.fixes(finding)
+    return config.may_fix(finding)
 
 
 def statistics(outcome: Outcome) -> Iterator[str]:

@@ -78,7 +78,11 @@ class Config(Frozen):
 
     def fixes(self, finding: Finding) -> bool:
         """Return whether the fix of a finding may be made."""
-        if finding.fix is None or not (finding.fix.safe or self.unsafe_fixes) or not self._shows(finding):
+        return finding.fix is not None and (finding.fix.safe or self.unsafe_fixes) and self.may_fix(finding)
+
+    def may_fix(self, finding: Finding) -> bool:
+        """Return whether findings like this one may be fixed, be it by an unsafe fix."""
+        if not self._shows(finding):
             return False
         return longest(finding, self.fixable) > longest(finding, self.unfixable)
 

@@ -18,9 +18,11 @@ from gradlint.domain.finding import Position, Span
 from gradlint.source.lower.syntax import parts
 from gradlint.source.read import split_lines
 
-_HEADED = (
-    *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),
-    *(cst.FunctionDef, cst.ClassDef, cst.ExceptHandler, cst.ExceptStarHandler, cst.Match, cst.MatchCase),
+_HEADED = frozenset(
+    {
+        *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally),
+        *(cst.FunctionDef, cst.ClassDef, cst.ExceptHandler, cst.ExceptStarHandler, cst.Match, cst.MatchCase),
+    }
 )
 """Statements and clauses that begin with a header and go on with other statements."""
 
@@ -168,7 +170,7 @@ class _Sheet:
 
     def span(self, node: cst.CSTNode) -> Span:
         whole = self.whole(node)
-        return Span(whole.start, self._position(self._end_of_header(node))) if isinstance(node, _HEADED) else whole
+        return Span(whole.start, self._position(self._end_of_header(node))) if type(node) in _HEADED else whole
 
     def whole(self, node: cst.CSTNode) -> Span:
         if (known := self._wholes.get(id(node))) is not None:
@@ -202,7 +204,7 @@ class _Sheet:
 
     @cached_property
     def _lines(self) -> list[cst.SimpleStatementLine]:
-        return [node for node in self._ranges if isinstance(node, cst.SimpleStatementLine)]
+        return [node for node in self._ranges if type(node) is cst.SimpleStatementLine]
 
     def rows(self, span: Span) -> tuple[int, int]:
         at = bisect_right(self._starts, span.start) - 1
@@ -212,10 +214,10 @@ class _Sheet:
 
     def _last_row(self, statement: cst.CSTNode) -> int:
         body = getattr(statement, "body", None)
-        if isinstance(body, cst.SimpleStatementSuite):
+        if type(body) is cst.SimpleStatementSuite:
             end = self._range(body).end
         else:
-            end = self._end_of_header(statement) if isinstance(statement, _HEADED) else self._range(statement).end
+            end = self._end_of_header(statement) if type(statement) in _HEADED else self._range(statement).end
         return end.line + self._offset
 
     def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:

@@ -21,7 +21,7 @@ _ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 def code(node: cst.CSTNode) -> str:
     """Return the source of a node, with its parentheses."""
-    return _EMPTY.code_for_node(node)
+    return node.value if type(node) is cst.Name and not node.lpar else _EMPTY.code_for_node(node)
 
 
 def operand(node: cst.BaseExpression) -> str:
