@@ -136,7 +136,7 @@ def _insert(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
     machine.announce(state, Stored(node, obj, value))
     if isinstance(at, int):
         items = list(record.items)
-        items.insert(at, value)
+        items.insert(max(-len(items), min(at, len(items))), value)
         state.put(obj.id, record._replace(items=tuple(items)))
     else:
         state.put(obj.id, record._replace(items=(*record.items, value), open=True))

@@ -116,7 +116,7 @@ def operate(
     if type(left) is tuple and type(right) is tuple and op == "+":
         return left + right
     if type(left) is tuple and type(right) is int and op == "*" and right < 100:
-        return left * right
+        return left * _index(right)
     if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
         return left
     return symbolic(machine, op, left, right, node)
@@ -185,6 +185,11 @@ def _objects(
     return unknown_call(machine, state, (left, right), node)
 
 
+def _index(number: int) -> int:
+    """Return a factor of at most 100 as one that Python takes, which refuses what is no index even for `()`."""
+    return max(0, min(number, 100))
+
+
 def _sequences(
     machine: Machine, state: State, op: str, left: Ref, right: Value, node: cst.CSTNode, inplace: bool
 ) -> Value:
@@ -195,7 +200,7 @@ def _sequences(
         added = items_of(machine, state, right, node)
         joined = Sequence(record.items + added.items, record.kind, record.open or added.open)
     elif op == "*" and isinstance(right, int) and right * len(record.items) <= 100:
-        joined = record._replace(items=record.items * right)
+        joined = record._replace(items=record.items * _index(right))
     elif op == "*":
         joined = record._replace(open=True)
     else:
