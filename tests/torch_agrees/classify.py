@@ -5,6 +5,30 @@ from __future__ import annotations
 import re
 
 MESSAGES: tuple[tuple[str, str], ...] = (
+    (
+        "custom",
+        r"incorrect number of gradients|returned an invalid gradient|save_for_backward can only save|"
+        r"marked as dirty|^expected Variable or None|Legacy autograd function|with functorch transforms|"
+        r"Backward' object has no attribute|once_differentiable|leaf Variable that requires grad has been used in an",
+    ),
+    (
+        "hook-result",
+        r"but hook returned|has changed the (type|size) of value|hook returned an invalid number|"
+        r"regular backward hooks and full backward hooks",
+    ),
+    ("checkpoint", r"^Unexpected keyword arguments: scale|checkpoint is incompatible with"),
+    (
+        "transform",
+        r"^grad_and_value\(f\)|^vmap: |^vmap\(|The vector v can only be None|computed in a differentiable manner",
+    ),
+    (
+        "forward-mode",
+        r"for forward AD but no level|forward gradient that has|Expected tangent to be|Nested forward mode",
+    ),
+    (
+        "grad-arguments",
+        r"^got \d tensors and \d gradients|`inputs` argument to .* cannot be empty|`is_grads_batched=True`",
+    ),
     ("leaf-inplace", r"^a leaf Variable that requires grad is being used in an in-place operation"),
     ("leaf-view-inplace", r"^a view of a leaf Variable that requires grad is being used in an in-place"),
     ("saved-modified", r"modified by an inplace operation"),

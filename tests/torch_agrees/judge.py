@@ -5,14 +5,20 @@ from __future__ import annotations
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
-from gradlint.check import check_source
+from gradlint.check import check_paths, check_source
 from gradlint.domain.finding import Finding
+from gradlint.entrypoints.proving import prover
+from gradlint.settings.config import Config
 
 from .oracle import FILENAME, Outcome
+from .two_files import HELPERS, halves
 
-Verdict = Literal["found", "missed", "quiet", "false alarm", "crash", "not judged"]
+Verdict = Literal["found", "missed", "quiet", "shown", "false alarm", "crash", "not judged"]
+"""`shown`: the program runs, and torch shows each silent mistake that gradlint finds in it, once asked about that."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +39,19 @@ class Judgement:
     crash: str = ""
 
 
-def errors_of(source: str) -> tuple[Said, ...]:
-    """Return what gradlint calls an error in a program."""
-    return tuple(said_by(finding) for finding in check_source(source, FILENAME) if finding.severity == "error")
+def errors_of(source: str) -> tuple[Finding, ...]:
+    """Return what gradlint calls an error in a program, in the lines of the whole text."""
+    return tuple(finding for finding in _findings(source) if finding.severity == "error")
+
+
+def _findings(source: str) -> Sequence[Finding]:
+    helpers, program = halves(source)
+    if not helpers:
+        return check_source(source, FILENAME)
+    with TemporaryDirectory() as folder:
+        Path(folder, f"{HELPERS}.py").write_text(helpers, encoding="utf-8")
+        Path(folder, FILENAME).write_text(program, encoding="utf-8")
+        return check_paths([folder], Config()).findings
 
 
 def said_by(finding: Finding) -> Said:
@@ -56,9 +72,20 @@ def judge(source: str, outcome: Outcome) -> Judgement:
     if outcome.kind in ("dropped", "doubtful"):
         return Judgement("not judged")
     try:
-        said = errors_of(source)
+        found = errors_of(source)
     except Exception as error:
         return Judgement("crash", crash="".join(traceback.format_exception(error)[-3:]))
+    said = tuple(map(said_by, found))
     if outcome.kind == "fails":
         return Judgement("found" if meets(said, outcome) else "missed", said)
-    return Judgement("false alarm" if said else "quiet", said)
+    if not said:
+        return Judgement("quiet")
+    return Judgement("shown" if _shows(found, source) else "false alarm", said)
+
+
+def _shows(found: Sequence[Finding], source: str) -> bool:
+    """Tell whether torch shows each of these mistakes, of which a run says nothing: what is never trained, say."""
+    if halves(source)[0] or any(finding.effect != "silent" for finding in found):
+        return False
+    with prover(shrink=False) as torch:
+        return all(torch.confirm(finding, source).verdict == "confirmed" for finding in found)

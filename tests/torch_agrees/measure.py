@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from .judge import judge
 from .minimise import minimise
 from .oracle import prepare_worker, run
 from .report import Case, Score
+from .two_files import in_two_files
 
 
 def _workers(jobs: int) -> ProcessPoolExecutor:
@@ -21,8 +22,10 @@ def _workers(jobs: int) -> ProcessPoolExecutor:
 
 
 def case_of(seed: int) -> Case:
-    """Write, run, and judge the program of a seed."""
+    """Write, run, and judge the program of a seed; every tenth is one of two files, where it has what can move."""
     program = generate(seed)
+    if seed % 10 == 0:
+        program = replace(program, source=in_two_files(program.source))
     outcome = run(program.source)
     return Case(program, outcome, judge(program.source, outcome))
 

@@ -13,13 +13,14 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
-from types import CodeType, TracebackType
-from typing import Literal
+from types import CodeType, ModuleType, TracebackType
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 
 from .classify import NON_LEAF_GRAD, NON_LEAF_WARNING, SILENT, STALE, class_of
+from .two_files import HELPERS, halves
 from .witness import Delicate, Gradients, Stale, Witness
 
 FILENAME = "program.py"
@@ -87,16 +88,32 @@ def _line_of(traceback: TracebackType | None) -> int | None:
     return line
 
 
-def _execute(code: CodeType) -> _Run:
+class _Code(NamedTuple):
+    """A program to run, and the helpers that it may import."""
+
+    helpers: CodeType
+    program: CodeType
+
+
+def _compiled(source: str) -> _Code:
+    helpers, program = halves(source)
+    return _Code(*(compile(text, FILENAME, "exec", dont_inherit=True) for text in (helpers, program)))
+
+
+def _execute(code: _Code) -> _Run:
     gradients = Gradients()
     exception: Exception | None = None
     with warnings.catch_warnings(record=True) as caught, _fresh_torch(), gradients.recording():
         warnings.simplefilter("always")
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             try:
-                exec(code, {"__name__": "__main__", "__file__": FILENAME})
+                sys.modules[HELPERS] = ModuleType(HELPERS)
+                exec(code.helpers, sys.modules[HELPERS].__dict__)
+                exec(code.program, {"__name__": "__main__", "__file__": FILENAME})
             except Exception as raised:
                 exception = raised
+            finally:
+                del sys.modules[HELPERS]
     warned = [entry.lineno for entry in caught if NON_LEAF_WARNING in str(entry.message)]
     line = _line_of(exception.__traceback__) if exception is not None else None
     return _Run(exception, line, warned[0] if warned else None, gradients)
@@ -105,7 +122,7 @@ def _execute(code: CodeType) -> _Run:
 def run(source: str) -> Outcome:
     """Execute a program and say what torch makes of it."""
     try:
-        code = compile(source, FILENAME, "exec", dont_inherit=True)
+        code = _compiled(source)
     except SyntaxError as error:
         return Outcome("dropped", message=f"SyntaxError: {error}")
     plain = _execute(code)
@@ -116,7 +133,7 @@ def run(source: str) -> Outcome:
     return _silence(code, source, plain)
 
 
-def _failure(code: CodeType, source: str, plain: _Run) -> Outcome:
+def _failure(code: _Code, source: str, plain: _Run) -> Outcome:
     message = f"{type(plain.exception).__name__}: {plain.exception}".split("\n")[0][:200]
     error = class_of(str(plain.exception))
     if error is None or plain.line is None:
@@ -127,6 +144,8 @@ def _failure(code: CodeType, source: str, plain: _Run) -> Outcome:
         return Outcome("fails", error, plain.line, _delicate_writers(code), message)
     if error == "none-grad":
         return Outcome("fails", error, plain.line, rebindings(source, plain.line), message)
+    if error in ("custom", "hook-result"):
+        return Outcome("fails", error, plain.line, definitions(source, error), message)
     if error != "saved-modified":
         return Outcome("fails", error, plain.line, (), message)
     culprits = _writers(code)
@@ -136,7 +155,7 @@ def _failure(code: CodeType, source: str, plain: _Run) -> Outcome:
     return Outcome("fails", error, plain.line, culprits, message)
 
 
-def _writers(code: CodeType) -> tuple[int, ...]:
+def _writers(code: _Code) -> tuple[int, ...]:
     """Return the lines that wrote to the saved tensor on which backward fails."""
     witness = Witness(FILENAME, stop_when_stale=True)
     with witness.watching(lines=True):
@@ -144,7 +163,7 @@ def _writers(code: CodeType) -> tuple[int, ...]:
     return again.exception.lines if isinstance(again.exception, Stale) else ()
 
 
-def _delicate_writers(code: CodeType) -> tuple[int, ...]:
+def _delicate_writers(code: _Code) -> tuple[int, ...]:
     """Return the lines that wrote to memory that torch guards, before it found out."""
     witness = Delicate(FILENAME)
     with witness.watching():
@@ -167,13 +186,34 @@ def rebindings(source: str, line: int) -> tuple[int, ...]:
     )
 
 
-def _silence(code: CodeType, source: str, plain: _Run) -> Outcome:
+def definitions(source: str, error: str) -> tuple[int, ...]:
+    """Return the lines of what torch calls during backward: of custom functions, or of hooks and their registration."""
+    walked = ast.walk(ast.parse(source))
+    nodes: list[ast.expr | ast.stmt] = [node for node in walked if isinstance(node, (ast.expr, ast.stmt))]
+    if error == "custom":
+        return tuple(line for node in nodes if isinstance(node, ast.ClassDef) for line in _lines(node, "Function"))
+    hooks = [node for node in nodes if isinstance(node, ast.Call) and "_hook" in ast.unparse(node.func)]
+    named = {ast.unparse(argument) for hook in hooks for argument in hook.args}
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in named]
+    return tuple(line for node in (*hooks, *functions) for line in _lines(node))
+
+
+def _lines(node: ast.expr | ast.stmt, base: str = "") -> range:
+    """Return the lines of a piece of syntax; none of a class without such a base."""
+    if isinstance(node, ast.ClassDef) and not any(base in ast.unparse(one) for one in node.bases):
+        return range(0)
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _silence(code: _Code, source: str, plain: _Run) -> Outcome:
     """Judge a run without complaint by the gradient that the values saved in the forward pass give."""
     if not plain.gradients.finite():
         return Outcome("doubtful", message="a gradient is not finite")
     witness = Witness(FILENAME, stop_when_stale=False)
     with witness.watching(lines=False):
         right = _execute(code)
+    if "support saved tensor hooks" in str(right.exception):
+        return Outcome("ok")  # A transform keeps the witness out; it has no tensors that others could write to.
     if right.exception is not None:
         return Outcome("dropped", message=f"not repeatable: {right.exception}"[:200])
     wrong = not plain.gradients.same_as(right.gradients)

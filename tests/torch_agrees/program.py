@@ -47,6 +47,9 @@ MODULES: dict[str, tuple[tuple[str, str, int], ...]] = {
     "sys": (("import sys", "sys", 1),),
     "math": (("import math", "math", 1),),
     "Variable": (("from torch.autograd import Variable", "Variable", 1),),
+    "checkpoint": (("from torch.utils.checkpoint import checkpoint", "checkpoint", 1),),
+    "checkpoint_module": (("import torch.utils.checkpoint", "torch", 1),),
+    "forward_ad": (("import torch.autograd.forward_ad as fwAD", "fwAD", 1),),
 }
 """How a program may import what it needs: the statement, the name it then uses, and how often."""
 

@@ -40,8 +40,13 @@ class Score:
 
     @property
     def running(self) -> list[Case]:
-        """The programs that run and whose gradients are right."""
-        return [case for case in self.cases if case.outcome.kind == "ok"]
+        """The programs that run and whose gradients are right, but for those whose other mistakes torch shows."""
+        return [case for case in self.cases if case.outcome.kind == "ok" and case.judgement.verdict != "shown"]
+
+    @property
+    def shown(self) -> list[Case]:
+        """The programs that run, and that have silent mistakes which torch shows where it is asked about them."""
+        return [case for case in self.cases if case.judgement.verdict == "shown"]
 
     @property
     def false_alarms(self) -> list[Case]:
@@ -94,6 +99,8 @@ def _alarms(score: Score) -> Iterator[str]:
     codes = Counter(said.code for case in score.false_alarms for said in case.judgement.said)
     for code, count in codes.most_common():
         yield f"{count:5d} false alarms of {code}"
+    for code, count in Counter(said.code for case in score.shown for said in case.judgement.said).most_common():
+        yield f"{count:5d} silent mistakes in programs that run, shown by execution: {code}"
 
 
 def _drops(score: Score) -> Iterator[str]:

@@ -43,6 +43,8 @@ def soup(p: Program) -> None:
         p.rng.choices([step for step, _ in STEPS], [often for _, often in STEPS])[0](p, pot)
     _loss(p, pot)
     p.line("{l}.backward()", l=pot.losses[-1])
+    if pot.optimizer is not None:
+        p.line("{o}.step()", o=pot.optimizer)
 
 
 def _any(p: Program, pot: Pot) -> Var:

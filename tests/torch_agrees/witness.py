@@ -173,7 +173,11 @@ class Gradients:
             leaves = _leaves(roots)
             result = original(roots, *arguments, **options)
             found = [leaf.grad for leaf in leaves] + list(result or ())
-            self.values += [gradient.detach().clone() for gradient in found if gradient is not None]
+            # A transform's values mean nothing once it is left.
+            plain = [
+                one for one in found if one is not None and not torch._C._functorch.is_functorch_wrapped_tensor(one)
+            ]
+            self.values += [gradient.detach().clone() for gradient in plain]
             return result
 
         try:

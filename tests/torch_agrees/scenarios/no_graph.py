@@ -294,7 +294,7 @@ def evaluation_then_training(p: Program) -> None:
 
 @legal("no-graph")
 def new_leaf_from_detached(p: Program) -> None:
-    """A detached result becomes a leaf of its own."""
+    """A detached result becomes a leaf of its own, and its gradient is read."""
     y = derive(p, leaf(p))
     c = p.tensor(
         y.shape,
@@ -310,3 +310,4 @@ def new_leaf_from_detached(p: Program) -> None:
         y=y,
     )
     backward(p, p.let("{e}", "loss", e=scalar(p, c)))
+    p.line("print({c}.grad)", c=c)
