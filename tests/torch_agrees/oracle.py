@@ -195,7 +195,8 @@ def definitions(source: str, error: str) -> tuple[int, ...]:
     hooks = [node for node in nodes if isinstance(node, ast.Call) and "_hook" in ast.unparse(node.func)]
     named = {ast.unparse(argument) for hook in hooks for argument in hook.args}
     functions = [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in named]
-    return tuple(line for node in (*hooks, *functions) for line in _lines(node))
+    called: list[ast.expr | ast.stmt] = [*hooks, *functions]
+    return tuple(line for node in called for line in _lines(node))
 
 
 def _lines(node: ast.expr | ast.stmt, base: str = "") -> range:
