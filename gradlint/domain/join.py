@@ -76,6 +76,7 @@ class Join:
         self.renamed: dict[int, int] = {}
         self.nodes: set[tuple[int, int]] = set()
         self.updates: list[tuple[int, Record]] = []
+        self.truths: dict[object, object] = {}
 
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
         """Return the joined state, or None. `outs` are temporaries that are still read."""
@@ -121,6 +122,8 @@ class Join:
             left.facts.update(_lasting(theirs, ours, there))
             if some := _some(_chosen(ours, here), _chosen(theirs, there), *groups):
                 left.facts[SOME] = some
+        if self.truths:
+            left.facts = {**left.facts, **self.truths}
         return left
 
     def _old(self, freed: dict[int, cst.CSTNode | None]) -> set[int]:
@@ -192,7 +195,7 @@ class Join:
             if type(ours) is type(theirs) and ours == theirs:
                 return ours
             number = isinstance(ours, (int, float)) and isinstance(theirs, (int, float))
-            return Unknown("number" if number else None)
+            return self._either("number" if number else None, ours, theirs)
         if isinstance(ours, NoGradient) and isinstance(theirs, NoGradient):
             return ours
         if type(ours) is not type(theirs):
@@ -218,6 +221,13 @@ class Join:
             raise _DisagreementError
         return ours
 
+    def _either(self, kind: str | None, ours: Value, theirs: Value) -> Unknown:
+        """Return what stands for one of two values; it is false if both are, as of `flag and x.requires_grad`."""
+        joined, truth = Unknown(kind), _truth(self.left, ours)
+        if truth is not None and truth is _truth(self.right, theirs):
+            self.truths[joined] = truth
+        return joined
+
     def _tuple(self, ours: tuple[Value, ...], theirs: tuple[Value, ...]) -> Value:
         if len(ours) != len(theirs):
             raise _DisagreementError
@@ -230,7 +240,7 @@ class Join:
         kind = kinds.pop() if len(kinds) == 1 else None
         if one is None and other is None:
             data = origin_of_data(ours)
-            return ours if data is not None and origin_of_data(theirs) is not None else Unknown(kind)
+            return ours if data is not None and origin_of_data(theirs) is not None else self._either(kind, ours, theirs)
         graphs = [origin for origin in (one, other) if origin is not None and origin.tracked is not False]
         if one is not None and other is not None and graphs:
             renamed, nodes, updates = self.renamed.copy(), self.nodes.copy(), len(self.updates)
@@ -534,6 +544,16 @@ class Join:
         if ours.version != theirs.version or ours.label != theirs.label:
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
+
+
+def _truth(state: State, value: Value) -> bool | None:
+    """Return whether a value is true, where that is plain, or has been asked on the way."""
+    if isinstance(value, Unknown):
+        if isinstance(known := state.facts.get(value), bool):
+            return known
+        inner = None if value.negated is None else _truth(state, value.negated)
+        return None if inner is None else not inner
+    return bool(value) if isinstance(value, _PLAIN) else None
 
 
 def _apart(facts: dict[object, object], others: dict[object, object]) -> list[object]:

@@ -53,6 +53,20 @@ MOST_BASES = 100
 """How many classes are looked at for an attribute: each class that is derived from so many has a copy of the list."""
 
 
+def class_of_method(state: State, receiver: Value, method: Function) -> Value:
+    """Return the class of an object, or base of it, in whose body a method stands, which a decorator has wrapped."""
+    record = state[receiver] if isinstance(receiver, Ref) else None
+    for base in linear_bases(state, record.cls) if isinstance(record, Instance) else ():
+        cls = state[base] if isinstance(base, Ref) else None
+        if (
+            isinstance(cls, Class)
+            and isinstance(cls.code.node, cst.ClassDef)
+            and method.code.node in cls.code.node.body.body
+        ):
+            return base
+    return None
+
+
 def find_in_class(state: State, cls: Value, name: str, after: Value = None) -> Value:
     """Return an attribute of the class or its bases, `after` a class for super().
 

@@ -19,7 +19,9 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
-_TENSORS = frozenset({"torch.nn.Parameter", "torch.nn.Buffer", "torch.nn.UninitializedParameter"})
+_TENSORS = frozenset(
+    {f"torch.nn.{name}" for name in ("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer")}
+)
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 

@@ -28,6 +28,14 @@ _NOT_TRAINED = re.compile(
 _MAKERS = frozenset({"class", "cls", "type", "factory", "builder"})
 """The last words in the names of what makes networks, such as `model_class`."""
 
+_VERBS = frozenset(
+    {
+        *("get", "make", "build", "create", "load", "save", "wrap", "unwrap", "prepare", "add", "init", "initialize"),
+        *("set", "setup", "update", "freeze", "unfreeze", "register", "export", "push", "count", "plot", "print", "log"),
+    }
+)
+"""The first words in the names of functions that do something to a network, such as `unwrap_model`."""
+
 _OF_DATA = frozenset(
     {"data", "batch", "batches", "minibatch", "sample", "samples", "feed", "recurrent", "random", "seed", "torch"}
 )
@@ -57,7 +65,9 @@ def is_network(name: str) -> bool:
     if _NETWORK.fullmatch(name) is None:
         return False
     parts = words(name)
-    if parts[-1] in _MAKERS or (parts[-1] == "generator" and any(word in _OF_DATA for word in parts)):
+    if parts[-1] in _MAKERS or (len(parts) > 1 and parts[0] in _VERBS):
+        return False
+    if parts[-1] == "generator" and any(word in _OF_DATA for word in parts):
         return False
     return not any(_NOT_TRAINED.fullmatch(word) for word in parts)
 

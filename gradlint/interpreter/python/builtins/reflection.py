@@ -13,7 +13,7 @@ from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
-from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
+from gradlint.interpreter.python.classes import class_of_method, find_in_class, library_base, linear_bases
 from gradlint.interpreter.torch.data_loader import SAMPLER, SET_EPOCH
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.tensor import SUMMARY
@@ -166,7 +166,8 @@ def _super(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     function = state.function
     if function is not None and function.code.params:
         receiver = state.locals.get(function.code.params[0].name)
-        return values.Super(function.owner, receiver)
+        owner = class_of_method(state, receiver, function) if function.owner is None else function.owner
+        return values.Super(owner, receiver)
     return Unknown()
 
 
