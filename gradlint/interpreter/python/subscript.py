@@ -54,7 +54,10 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         if isinstance(kept, (Ref, Unknown)):
             return kept
         if obj.origin is not None:
-            return Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
+            read = Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
+            if is_key(index):
+                state.decide(("at", obj, index), read)  # What is done to it is seen where it is read again.
+            return read
         if obj.key is not None and obj.key[0] == "array":
             return Unknown("array", None, ("array", None, obj.key[2], node), node)
         return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)

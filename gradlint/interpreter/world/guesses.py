@@ -147,6 +147,14 @@ def may_set_flags(method: str) -> bool:
     )
 
 
+_MEMBERS = frozenset({"parameters", "params", "buffers", "modules", "layers", "children", "groups", "weights"})
+
+
+def gives_members(method: str) -> bool:
+    """Return whether a method of a network gives what the network consists of, by its name: `trainable_parameters`."""
+    return not _MEMBERS.isdisjoint(words(method)[-1:])
+
+
 _OTHER_STEPS = re.compile(r"(?i)\w*sched\w*|lr|\w*warm\w*|envs?|prof\w*|p?bar")
 
 

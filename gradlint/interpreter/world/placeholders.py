@@ -137,9 +137,9 @@ def suppose_graph(
     given = [parameter for _, parameter in parameters_of(state, network)[0]]
     found = {tensor_at(state, one).node: None for one in given} | dict.fromkeys(origins(state, (value, *args.values())))
     edges = [Edge(one, one.tracked if one.leaf is None else flag_of_leaf(state, one)) for one in found]
-    if not any(edge.flows for edge in edges):
-        return value
     name = called_name(node)
+    if not any(edge.flows for edge in edges) or guesses.gives_members(name):
+        return value
     machine.assume(Assumption("use", f"{name}(...)", "computed from the parameters", node))
     made = Node(SUPPOSED_CALL + name, node, edges, tracked=True, maybe_saved=kept, frees=kept)
     return _in_pieces(state, made, machine.program.fragment_at(state).torn.get(node), node)
