@@ -51,6 +51,8 @@ def contents(
             holder = state.heap.get(value.id)
         yield value
         kind = type(holder)
+        if kind is Unknown and (kept := state.facts.get(("items", value))) is not None:
+            stack.extend(kept)  # type: ignore[arg-type]
         parts = _IN_CONTAINER.get(kind) or (_IN_CALL.get(kind) if calls else None)
         parts = attributes if kind is Instance else parts
         if parts is not None:

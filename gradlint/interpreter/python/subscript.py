@@ -56,12 +56,19 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         if obj.origin is not None:
             read = Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
             if is_key(index):
-                state.decide(("at", obj, index), read)  # What is done to it is seen where it is read again.
+                _keep(state, obj, index, read)  # What is done to it is seen where it is read again.
             return read
         if obj.key is not None and obj.key[0] == "array":
             return Unknown("array", None, ("array", None, obj.key[2], node), node)
         return machine.symbol("item", obj, index, kind="array" if obj.kind == "array" else None)
     return machine.symbol("item", obj, index)
+
+
+def _keep(state: State, obj: Unknown, index: Value, value: Value) -> None:
+    """Remember an item of something unknown, for who reads it again, and for who looks into what holds it."""
+    others = state.facts.get(("items", obj), ())
+    assert isinstance(others, tuple)
+    state.facts = {**state.facts, ("at", obj, index): value, ("items", obj): (*others, value)}
 
 
 def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node: cst.CSTNode) -> bool:
@@ -81,7 +88,7 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
         if is_key(index):
             # Others may read it there; the same name gives it back.
             escape(machine, state, (value,), instr.node)
-            state.decide(("at", obj, index), value)
+            _keep(state, obj, index, value)
         if obj.origin is not None and not isinstance(index, str) and any(one.live for one in origins(state, (value,))):
             # Data that a tensor with a graph is written into may have it, too.
             written = unknown_tensor(state, obj.syntax or instr.node)
