@@ -15,9 +15,9 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, reaching, run_backward, troubled, walk
+from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
-from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
@@ -84,6 +84,7 @@ def _backward(
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)
     if not raised:
+        modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
     if all(one.leaf is None or one in nodes for one in found.possible.values()):

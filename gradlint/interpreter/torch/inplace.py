@@ -110,6 +110,20 @@ def write(
     return True
 
 
+def refuses_write(machine: Machine, state: State, ref: Ref, op: str, syntax: cst.CSTNode) -> bool:
+    """Report a write that torch refuses; return True where it raises."""
+    refused = refused_write(state, ref, ())
+    if refused is not None:
+        _refuse(
+            machine,
+            _Change(op, syntax, (), (), False, False, False, None),
+            refused[0],
+            tensor_at(state, ref),
+            refused[1],
+        )
+    return refused is not None
+
+
 def _refuse(machine: Machine, change: _Change, kind: type[refusal.RefusedWrite], record: Tensor, base: Tensor) -> None:
     viewed = record.syntax if record.view is not None else None
     tracked = any(edge.flows is True for edge in change.sources)
