@@ -64,9 +64,27 @@ class GradientMisfit(Fault):
 
 
 class GradientIgnored(Fault):
-    """A backward returns gradients that do not depend on those that arrive; `scalar`: these may be of one element."""
+    """A backward returns gradients that do not depend on those that arrive; `scalar`: these may be of one element.
+
+    `nothing`: it computes something, and returns nothing.
+    """
 
     scalar: bool
+    nothing: bool = False
+
+
+class GradientWrong(Fault):
+    """A backward returns another gradient than the derivative of what forward computes.
+
+    Where the argument at the position is `point`, its derivative is `wanted`, and the gradient is `got` times the one
+    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not.
+    """
+
+    position: int
+    point: float
+    wanted: float
+    got: float
+    masks: bool
 
 
 class GradientInplace(Fault):

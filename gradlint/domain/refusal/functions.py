@@ -47,6 +47,9 @@ Role: TypeAlias = Literal[
     "register_forward_pre_hook",
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
+    "register_multi_grad_hook",
+    "pack_hook",
+    "unpack_hook",
 ]
 """What torch calls a function of the program as: a method of a custom function, or a hook by how it was registered."""
 
@@ -76,7 +79,7 @@ class DirtyView(Refusal):
     made: cst.CSTNode | None
 
 
-Returned: TypeAlias = Literal["something", "other", "shape", "dtype", "count", "unwanted", "pair", "output"]
+Returned: TypeAlias = Literal["something", "other", "shape", "dtype", "count", "unwanted", "pair", "output", "unpacked"]
 
 
 class HookResult(Refusal):
@@ -84,7 +87,8 @@ class HookResult(Refusal):
 
     "something": for a hook of the accumulated gradient, anything at all. "other": what is no tensor. Of the hooks of a
     module, "count": so many gradients; "unwanted": gradients of data; "pair": a pre-hook that is given keywords returns
-    other than arguments and keywords; "output": what is no tensor, in place of the output, which was one.
+    other than arguments and keywords; "output": what is no tensor, in place of the output, which was one. "unpacked": a
+    saved tensor is unpacked to what is no tensor; the node is where the hooks are installed.
     """
 
     returned: Returned

@@ -193,7 +193,7 @@ def _gradients(
         if target.id in unused:
             made.append(NoGradient(record.syntax, 0, asked=node))
             continue
-        edges = _second_edges(state, roots, record)
+        edges = _second_edges(machine, state, roots, record)
         if create is False:
             edges = [Edge(edge.node, False, "grad") for edge in edges]
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
@@ -216,7 +216,7 @@ def _gradients(
     return tuple(made)
 
 
-def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
+def _second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
@@ -225,7 +225,7 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     sure = {one.id for one in found.certain}
     edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
     for one in found.possible.values():
-        if one.id not in between:
+        if one.id not in between or one.id in machine.constant_gradients:
             continue
         certain = one.id in sure
         sources = [one if kept.own else kept.node for kept in one.saved]

@@ -106,6 +106,7 @@ def _run_forward(
     setup = static_method(state, cls, "setup_context")
     given = inputs.values if setup is not None else (ctx, *inputs.values)
     if refuses_arguments(machine, forward, len(given), "forward", node):
+        machine.called.add(forward.code)
         return Unknown("raised")
     saved = enter_mode(machine, state, Context("no_grad"))
     result = machine.call(state, forward, Args(given), node)
@@ -123,7 +124,7 @@ def _recorded(
     needs = either(tensor_at(state, ref).grad for _, ref in tensors)
     hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
     requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
-    ignored = run_aside(machine, state, cls, ctx, inputs, result, requires, node)
+    ignored, constant = run_aside(machine, state, cls, ctx, inputs, result, requires, node)
     edges = [
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
@@ -144,6 +145,8 @@ def _recorded(
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     name = f"{getattr(state[cls], 'name', 'apply')}.apply"
     made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if constant:
+        machine.constant_gradients.add(made.id)
     if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
         machine.without_backward[made.id] = node
     if any(ref not in results for ref in dirty):
@@ -328,16 +331,20 @@ def run_aside(
     result: Value,
     requires: Tri,
     place: cst.CSTNode,
-) -> set[int]:
-    """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
+) -> tuple[set[int], bool]:
+    """Run backward on unknown gradients.
+
+    Return the positions of the inputs whose gradient is certainly None, and whether the gradients of all others have
+    no graph, but through those that arrive.
+    """
     name: Role = "backward" if find_in_class(state, cls, "backward") is not None else "vjp"
     backward = static_method(state, cls, name)
     if backward is None or requires is False:
-        return set()
+        return set(), False
     node = backward.code.node
     given = 1 + len(parts_of(result))
     if _is_complete(machine, state, result) and refuses_arguments(machine, backward, given, name, place):
-        return set()
+        return set(), False
     aside = state.fork()
     aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
     provisional = Node("apply", node, tracked=requires)
@@ -355,7 +362,17 @@ def run_aside(
     machine.close([end for end, _ in ends], region)
     machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, inputs.values, inputs.fewest))
     nones = ({place for place, part in enumerate(parts_of(value)) if part is None} for _, value in ends)
-    return set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
+    ignored = set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
+    return ignored, bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)
+
+
+def _is_constant(machine: Machine, state: State, value: Value) -> bool:
+    """Return whether gradients have no graph, whatever the caller asks for."""
+    for part in parts_of(value):
+        ref = known_tensor(machine, state, part)
+        if part is not None and (ref is None or ref.id in machine.escaped or tensor_at(state, ref).grad is not False):
+            return False
+    return True
 
 
 def _is_complete(machine: Machine, state: State, result: Value) -> bool:

@@ -5,7 +5,7 @@ from gradlint.rules.base import EventRule, Report
 
 
 class HookResult(EventRule[refusal.HookResult]):
-    """A hook returns a value that cannot replace a gradient, or the arguments or the output of a module.
+    """A hook returns a value that cannot replace a gradient, a saved tensor, or the arguments or output of a module.
 
     What torch does
         The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value that is not a
@@ -13,7 +13,8 @@ class HookResult(EventRule[refusal.HookResult]):
         hook of `register_post_accumulate_grad_hook` must not return anything. A full backward hook of a module returns
         one gradient for each positional argument of the module, and nothing if none of them requires grad; a full
         backward pre-hook returns one for each output. A forward pre-hook that is registered with `with_kwargs=True`
-        returns a pair of arguments and keywords. What a forward hook returns replaces the output.
+        returns a pair of arguments and keywords. What a forward hook returns replaces the output. The unpack hook of
+        `saved_tensors_hooks` returns a tensor.
 
     Why it matters
         A hook that only inspects the gradient should return None. A `lambda` always returns the value of
@@ -42,6 +43,7 @@ class HookResult(EventRule[refusal.HookResult]):
         "where no input requires gradient should always return None",
         "has no len",
         "hook must return None or a tuple of",
+        "Output of saved tensor unpack_hook expected to be a Tensor",
     )
     bad = """\
 import torch
@@ -71,7 +73,7 @@ y.sum().backward()
                 hint="return None from a hook that only inspects the output",
                 effect="fragile",
             )
-        at = "at this call" if event.returned == "pair" else "in this backward"
+        at = {"pair": "at this call", "unpacked": "in backward"}.get(event.returned, "in this backward")
         return Report(
             event.node,
             f"{_SAID[event.returned]}: torch raises {at}",
@@ -88,9 +90,11 @@ _SAID: dict[refusal.Returned, str] = {
     "count": "a backward hook returns another number of gradients than the module has arguments or outputs",
     "unwanted": "a full backward hook returns a gradient, but no argument of the module requires grad",
     "pair": "a forward pre-hook with keywords returns something else than a pair of arguments and keywords",
+    "unpacked": "the unpack hook returns something that is not a tensor",
 }
 _HINTS: dict[refusal.Returned, str] = {
     "count": "return a tuple with one gradient for each, or None",
     "unwanted": "return None if `grad_input` is None",
     "pair": "return `(args, kwargs)`, or None",
+    "unpacked": "return the tensor",
 }

@@ -95,4 +95,7 @@ _GIVEN: dict[refusal.Role, str] = {
     "register_forward_pre_hook": "the module and its arguments (and keywords, with `with_kwargs=True`)",
     "register_full_backward_hook": "the module, `grad_input` and `grad_output`",
     "register_full_backward_pre_hook": "the module and `grad_output`",
+    "register_multi_grad_hook": "the sequence of gradients, or with `mode='any'` one gradient",
+    "pack_hook": "the tensor",
+    "unpack_hook": "what the other hook has packed",
 }
