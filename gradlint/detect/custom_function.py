@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import libcst as cst
+
 from gradlint.detect.detector import Detector
-from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
+from gradlint.detect.formula.derivative import Pass, before_selections, wrong_gradient
+from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, GradientHooked
+from gradlint.domain.dtype import is_complex
 from gradlint.domain.fault import functions as fault
+from gradlint.domain.graph import Term
+from gradlint.domain.shape import is_expandable
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, Function, Instance, Ref, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, reachable
@@ -16,7 +22,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import known_tensor, nontensor, tensor_at
 
 
 class CustomFunctionDetector(Detector[None]):
@@ -81,15 +87,70 @@ class CustomFunctionDetector(Detector[None]):
                         self.report(fault.GradientInplace(write.syntax, write.op))
         if it.ends and all(self._is_known(end, value) for end, value in it.ends):
             # Torch wants a gradient for each argument that forward is given; further ones may be None.
-            if all(_is_miscounted(value, it.fewest, it.given) for _, value in it.ends):
-                self.report(fault.GradientCount(it.node, len(parts_of(it.ends[0][1])), it.given))
-            if all(self._ignores(end, value, it.arrived) for end, value in it.ends):
+            given = len(it.arguments)
+            if all(_is_miscounted(value, it.fewest, given) for _, value in it.ends):
+                self.report(fault.GradientCount(returned_at(it.node), len(parts_of(it.ends[0][1])), given))
+            else:
+                misfits = [self._misfit(end, value, it) for end, value in it.ends]
+                if misfits[0] is not None and all(misfits):
+                    self.report(misfits[0])
+            if all(value is None for _, value in it.ends) and _only_computes(it.node):
+                self.report(fault.GradientIgnored(it.node, False, nothing=True))
+            elif all(self._ignores(end, value, it.arrived) for end, value in it.ends):
                 scalar = all(self._may_be_scalar(state, part) for part in parts_of(it.result))
-                self.report(fault.GradientIgnored(it.node, scalar))
+                self.report(fault.GradientIgnored(returned_at(it.node), scalar))
+            elif len(it.ends) == 1:
+                self._judge_formulas(state, it)
+
+    def _judge_formulas(self, state: State, it: FunctionDifferentiated) -> None:
+        """Report a gradient that is not the derivative of what forward computes."""
+        (end, value), result = it.ends[0], known_tensor(self.machine, state, it.result)
+        arguments = [known_tensor(self.machine, state, one) for one in it.arguments]
+        nodes = [tensor_at(state, ref).node for ref in arguments if ref is not None]
+        if result is None or result in arguments or len(it.arrived) != 1 or len({*nodes}) != len(nodes):
+            return
+        formula, saved = _term(state, result), tensor_at(end, result).node
+        arrived = before_selections(tensor_at(end, it.arrived[0]).node)
+        for index, (part, argument) in enumerate(zip(parts_of(value), arguments, strict=False)):
+            gradient = known_tensor(self.machine, end, part)
+            if gradient is None or argument is None or tensor_at(state, argument).grad is False:
+                continue
+            position = nodes.index(tensor_at(state, argument).node)
+            one = Pass(formula, nodes, saved, arrived, _term(end, gradient))
+            wrong = wrong_gradient(one, position)
+            if wrong is not None:
+                self.report(fault.GradientWrong(returned_at(it.node), index, *wrong))
+
+    def on_gradient_hooked(self, state: State, it: GradientHooked) -> None:
+        """Report a hook that writes to a gradient."""
+        for address, before in it.writes.items():
+            for write in state.writes(tensor_at(state, Ref(address)).counter)[before:]:
+                if write.certain:
+                    self.report(fault.GradientInplace(write.syntax, write.op, hook=True))
 
     def _is_known(self, state: State, value: Value) -> bool:
         """Return whether it is known how many gradients a backward returned."""
-        return value is None or type(value) is tuple or known_tensor(self.machine, state, value) is not None
+        known = known_tensor(self.machine, state, value) is not None
+        return known or value is None or nontensor(state, value) is not None
+
+    def _misfit(self, state: State, value: Value, it: FunctionDifferentiated) -> fault.GradientMisfit | None:
+        """Return the first gradient that torch does not take."""
+        for index, (part, argument) in enumerate(zip(parts_of(value), it.arguments, strict=False)):
+            ref, kind = known_tensor(self.machine, state, part), nontensor(state, part)
+            is_other = argument is None or (nontensor(state, argument) is not None and index < it.fewest)
+            if is_other and (ref is not None or kind is not None):
+                return fault.GradientMisfit(returned_at(it.node), index, "unwanted")
+            if kind is not None:
+                return fault.GradientMisfit(returned_at(it.node), index, "kind", kind)
+            of = known_tensor(self.machine, state, argument)
+            if ref is None or of is None or tensor_at(state, of).grad is not True:
+                continue
+            got, wanted = tensor_at(state, ref), tensor_at(state, of)
+            if is_expandable(wanted.shape, got.shape) is False:
+                return fault.GradientMisfit(returned_at(it.node), index, "shape", None, got.shape, wanted.shape)
+            if is_complex(got.dtype) and is_complex(wanted.dtype) is False:
+                return fault.GradientMisfit(returned_at(it.node), index, "complex")
+        return None
 
     def _may_be_scalar(self, state: State, value: Value) -> bool:
         ref = known_tensor(self.machine, state, value)
@@ -110,6 +171,35 @@ class CustomFunctionDetector(Detector[None]):
         if any(canonical(root.op) in _BLANK for root in roots):
             return False
         return any(node.live for node in nodes) or any(canonical(root.op) in _CONSTANT for root in roots)
+
+
+def returned_at(function: cst.CSTNode) -> cst.CSTNode:
+    """Return the only `return` of a function; the function itself, if there are several or none."""
+    found = _own(function, cst.Return)
+    return found[0] if len(found) == 1 else function
+
+
+def _only_computes(function: cst.CSTNode) -> bool:
+    """Return whether a function assigns something, and has no `return`."""
+    return not _own(function, cst.Return) and bool(_own(function, cst.Assign))
+
+
+def _own(function: cst.CSTNode, kind: type[cst.CSTNode]) -> list[cst.CSTNode]:
+    """Return the nodes of a kind in a function, and not in one that it defines."""
+    found: list[cst.CSTNode] = []
+    nodes = list(function.children)
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, kind):
+            found.append(node)
+        elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            nodes += node.children
+    return found
+
+
+def _term(state: State, ref: Ref) -> Term:
+    record = tensor_at(state, ref)
+    return Term(record.node, record.shape, record.dtype, record.grad)
 
 
 def _is_hidden_result(value: Value, result: Value) -> bool:

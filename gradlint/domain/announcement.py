@@ -580,14 +580,23 @@ class FunctionDifferentiated(Announcement):
     """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
 
     `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
-    Forward was `given` so many arguments, or those of the last that have defaults were left out, down to `fewest`.
+    Forward was given these `arguments`, or those of the last that have defaults were left out, down to `fewest`.
     """
 
     arrived: Sequence[Ref]
     ends: Sequence[tuple[State, Value]]
     result: Value
-    given: int
+    arguments: Sequence[Value]
     fewest: int
+
+
+class GradientHooked(Announcement):
+    """A backward has run a hook of a tensor or a module, and given it gradients.
+
+    `writes` says by their addresses how often each of them had been written before.
+    """
+
+    writes: Mapping[int, int]
 
 
 class CalledAgain(Announcement):

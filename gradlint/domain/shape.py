@@ -83,6 +83,22 @@ def same_shape(one: Shape, other: Shape) -> bool | None:
     return answer
 
 
+def is_expandable(one: Shape, other: Shape) -> bool | None:
+    """Return whether a tensor can be expanded to another size, as a gradient is summed down to that of its tensor."""
+    if one is None or other is None:
+        return None
+    if len(one) > len(other):
+        return False
+    pairs = zip(one, other[len(other) - len(one) :], strict=True)
+    fits = [mine == 1 or same_dim(mine, theirs) for mine, theirs in pairs]
+    certain = [fit is False and _certainly_many(mine) for fit, mine in zip(fits, one, strict=True)]
+    return False if any(certain) else True if all(fits) else None
+
+
+def _certainly_many(dim: Dim) -> bool:
+    return dim != 1 if isinstance(dim, int) else dim.many
+
+
 def same_dim(one: Dim, other: Dim) -> bool | None:
     """Return whether two sizes are the same; a symbol with two or more certainly differs from zero and one."""
     if one is other:

@@ -322,7 +322,10 @@ class Class(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """A function registered with a module: `kind` is "pre", "forward" or "backward"; `keywords`: it is given them."""
+    """A function registered with a module: `kind` is "pre", "forward", "backward", "backward pre" or "old backward".
+
+    `keywords`: it is given them.
+    """
 
     kind: str
     function: Value

@@ -145,6 +145,7 @@ class Machine(ABC):
         self.frozen: dict[int, cst.CSTNode] = {}
         self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
+        self.constant_gradients: set[int] = set()
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []

@@ -59,5 +59,5 @@ GOOD: dict[str, str] = {
 }
 """Good examples in which what is forced on them is confirmed: execution does not tell intent from accident."""
 
-LONG: dict[str, int] = {"GRD518-bad-1:9": 30, "GRD519-bad-1:10": 30, "GRD624-bad-1:11": 22}
+LONG: dict[str, int] = {"GRD518-bad-1:9": 30, "GRD519-bad-1:10": 30, "GRD624-bad-1:13": 22}
 """The repros that have more lines than the others may have, and how many."""

@@ -20,14 +20,17 @@ _LOCAL = {
     *("removed-api", "misspelt-name", "dtype-mismatch", "inplace-broadcast", "gradient-shape", "loss-broadcast"),
     *("integer-requires-grad", "backward-nonscalar", "activation-loss-mismatch", "closure-missing"),
 }
-_COMMENTS = dict.fromkeys(("unused-suppression", "wrong-suppression"), "a comment is nothing that runs")
+_NOTHING = {
+    **dict.fromkeys(("unused-suppression", "wrong-suppression"), "a comment is nothing that runs"),
+    "gradient-wrong": "a run shows the gradient that is returned, and not which one is meant",
+}
 _NAMES = frozenset({"MisspeltName", "RemovedName", "RemovedArgument", "FunctionWithoutApply"})
 """Faults of a `name` that is not there."""
 
 
 def obstacle(name: str, effect: str) -> str | None:
     """Return why no run can show what the findings of a rule say; None where one can."""
-    return _COMMENTS.get(name) or NOTHING_TO_RUN.get(effect)
+    return _NOTHING.get(name) or NOTHING_TO_RUN.get(effect)
 
 
 def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:

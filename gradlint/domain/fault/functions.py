@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import libcst as cst
 
 from gradlint.domain.event import Fault
+from gradlint.domain.refusal.functions import Nontensor
+from gradlint.domain.shape import Dim
 
 
 class FunctionNonstatic(Fault):
@@ -42,13 +46,49 @@ class GradientCount(Fault):
     wanted: int
 
 
+Misfit: TypeAlias = Literal["kind", "unwanted", "shape", "complex"]
+
+
+class GradientMisfit(Fault):
+    """A backward returns, at a position, a gradient that torch does not take.
+
+    `misfit`: it is of a `kind` that is no tensor, it belongs to an argument that is no tensor, its shape `got` is not
+    that of the argument, `wanted`, or it is complex where the argument is real.
+    """
+
+    position: int
+    misfit: Misfit
+    kind: Nontensor | None = None
+    got: tuple[Dim, ...] | None = None
+    wanted: tuple[Dim, ...] | None = None
+
+
 class GradientIgnored(Fault):
-    """A backward returns gradients that do not depend on those that arrive; `scalar`: these may be of one element."""
+    """A backward returns gradients that do not depend on those that arrive; `scalar`: these may be of one element.
+
+    `nothing`: it computes something, and returns nothing.
+    """
 
     scalar: bool
+    nothing: bool = False
+
+
+class GradientWrong(Fault):
+    """A backward returns another gradient than the derivative of what forward computes.
+
+    Where the argument at the position is `point`, its derivative is `wanted`, and the gradient is `got` times the one
+    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not.
+    """
+
+    position: int
+    point: float
+    wanted: float
+    got: float
+    masks: bool
 
 
 class GradientInplace(Fault):
-    """A backward writes to a gradient that arrives, by `op`."""
+    """A backward, or a `hook` that it runs, writes to a gradient that arrives, by `op`."""
 
     op: str
+    hook: bool = False

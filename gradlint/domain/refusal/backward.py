@@ -92,7 +92,7 @@ class UnusedGradientUsed(Refusal):
 class HookWithoutGrad(Refusal):
     """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
 
-    method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook"]
+    method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook", "register_multi_grad_hook"]
 
 
 class NoneGradientUsed(Refusal):

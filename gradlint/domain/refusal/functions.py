@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import libcst as cst
 
@@ -33,18 +33,70 @@ class CtxAttributeMissing(Refusal):
     forward: cst.CSTNode | None
 
 
+Nontensor: TypeAlias = Literal["number", "text", "list", "tuple", "array"]
+"""What a value is that stands where torch takes a tensor."""
+
+Role: TypeAlias = Literal[
+    "forward",
+    "setup_context",
+    "backward",
+    "vjp",
+    "register_hook",
+    "register_post_accumulate_grad_hook",
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+    "register_multi_grad_hook",
+    "pack_hook",
+    "unpack_hook",
+]
+"""What torch calls a function of the program as: a method of a custom function, or a hook by how it was registered."""
+
+
+class CallbackArguments(Refusal):
+    """Torch calls the function defined at the node with `given` arguments, which it does not take, for a `call`."""
+
+    role: Role
+    given: int
+    call: cst.CSTNode
+
+
+class SavedNontensor(Refusal):
+    """`save_for_backward` is given something that is certainly no tensor."""
+
+    kind: Nontensor
+
+
 class DirtyNotReturned(Refusal):
     """`forward` of a custom function marks an input dirty, and does not return it."""
 
 
-class HookResult(Refusal):
-    """A backward runs `hook`, which returns what torch does not take.
+class DirtyView(Refusal):
+    """A custom function with several results is applied to a view, `made` there, which it `marks` dirty."""
 
-    "something": for a hook of the accumulated gradient, anything at all. "other": what is no tensor.
+    marks: cst.CSTNode
+    made: cst.CSTNode | None
+
+
+Returned: TypeAlias = Literal["something", "other", "shape", "dtype", "count", "unwanted", "pair", "output", "unpacked"]
+
+
+class HookResult(Refusal):
+    """A backward, or the call of a module, runs `hook`, which returns what torch does not take.
+
+    "something": for a hook of the accumulated gradient, anything at all. "other": what is no tensor. Of the hooks of a
+    module, "count": so many gradients; "unwanted": gradients of data; "pair": a pre-hook that is given keywords returns
+    other than arguments and keywords; "output": what is no tensor, in place of the output, which was one. "unpacked": a
+    saved tensor is unpacked to what is no tensor; the node is where the hooks are installed.
     """
 
-    returned: Literal["something", "other", "shape", "dtype"]
+    returned: Returned
     hook: cst.CSTNode
+
+
+class MixedHooks(Refusal):
+    """A module that has a full backward hook is given one of the old sort, or the other way round."""
 
 
 class CheckpointReentrant(Refusal):

@@ -122,7 +122,9 @@ def is_function_class(state: State, cls: Value) -> bool:
     return library_base(state, cls) in _FUNCTIONS
 
 
-_FUNCTIONS = frozenset({"torch.autograd.Function", "torch.autograd.function.Function"})
+_FUNCTIONS = frozenset(
+    {"torch.autograd.Function", "torch.autograd.function.Function", "torch.autograd.function.InplaceFunction"}
+)
 
 
 def has_unknown_base(state: State, cls: Value) -> bool:

@@ -15,9 +15,9 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, reaching, run_backward, troubled, walk
+from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
 from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
 from gradlint.interpreter.torch.checkpoint import refuses_walk
-from gradlint.interpreter.torch.hooks import gradients_pass
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
@@ -84,6 +84,7 @@ def _backward(
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)
     if not raised:
+        modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
     if all(one.leaf is None or one in nodes for one in found.possible.values()):
@@ -192,7 +193,7 @@ def _gradients(
         if target.id in unused:
             made.append(NoGradient(record.syntax, 0, asked=node))
             continue
-        edges = _second_edges(state, roots, record)
+        edges = _second_edges(machine, state, roots, record)
         if create is False:
             edges = [Edge(edge.node, False, "grad") for edge in edges]
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
@@ -215,7 +216,7 @@ def _gradients(
     return tuple(made)
 
 
-def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
+def _second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
@@ -224,7 +225,7 @@ def _second_edges(state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
     sure = {one.id for one in found.certain}
     edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
     for one in found.possible.values():
-        if one.id not in between:
+        if one.id not in between or one.id in machine.constant_gradients:
             continue
         certain = one.id in sure
         sources = [one if kept.own else kept.node for kept in one.saved]

@@ -14,8 +14,7 @@ import libcst as cst
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned
-from gradlint.domain.refusal.inplace import LeafWrite
+from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned, DirtyView, Role, SavedNontensor
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -38,8 +37,17 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.torch.inplace import bump, saved_now
-from gradlint.interpreter.torch.tensor import as_tensor, either, known_tensor, tensor_at, unknown_tensor, view_of
+from gradlint.interpreter.torch.callbacks import refuses_arguments
+from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
+from gradlint.interpreter.torch.tensor import (
+    as_tensor,
+    either,
+    known_tensor,
+    nontensor,
+    tensor_at,
+    unknown_tensor,
+    view_of,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
 CTX = "torch.autograd.function.FunctionCtx"
@@ -70,6 +78,8 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     needs = tuple(_needs(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
+    if isinstance(result, Unknown) and result.kind == "raised":
+        return result
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
 
@@ -94,10 +104,13 @@ def _run_forward(
 ) -> Value:
     """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
     setup = static_method(state, cls, "setup_context")
-    saved = enter_mode(machine, state, Context("no_grad"))
     given = inputs.values if setup is not None else (ctx, *inputs.values)
+    if refuses_arguments(machine, forward, len(given), "forward", node):
+        machine.called.add(forward.code)
+        return Unknown("raised")
+    saved = enter_mode(machine, state, Context("no_grad"))
     result = machine.call(state, forward, Args(given), node)
-    if setup is not None:
+    if setup is not None and not refuses_arguments(machine, setup, 3, "setup_context", node):
         machine.call(state, setup, Args((ctx, inputs.values, result)), node)
     leave_mode(state, saved)
     return result
@@ -111,23 +124,31 @@ def _recorded(
     needs = either(tensor_at(state, ref).grad for _, ref in tensors)
     hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
     requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
-    ignored = run_aside(machine, state, cls, ctx, inputs, result, requires)
+    ignored, constant = run_aside(machine, state, cls, ctx, inputs, result, requires, node)
     edges = [
         Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
     ]
     kept_by = ctx_state(state, ctx)
     dirty = tensors_among(state, kept_by.dirty)
+    if requires is not False:
+        _judge_saved(machine, state, ctx)
+    results = [known_tensor(machine, state, value) for value in parts_of(result)]
     for ref in dirty:
-        _written(machine, state, ref, node)
+        refuses_write(machine, state, ref, "mark_dirty", node)
+        view = tensor_at(state, ref).view
+        if requires and view is not None and view.kind != "maybe" and len(results) > 1:
+            machine.emit(DirtyView(node, set_at(state, ctx, "mark_dirty"), tensor_at(state, ref).syntax))
+        bump(machine, state, ref, Write(node, "mark_dirty"))
     # What backward does not ask for, torch does not look at: neither that it was written, nor that it is freed.
     saved = tensors_among(state, kept_by.saved) if ctx.id in machine.unpacked else ()
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     name = f"{getattr(state[cls], 'name', 'apply')}.apply"
     made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if constant:
+        machine.constant_gradients.add(made.id)
     if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
         machine.without_backward[made.id] = node
-    results = [known_tensor(machine, state, value) for value in parts_of(result)]
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
@@ -170,6 +191,10 @@ def _attached(
     return tuple(parts) if type(result) is tuple else parts[0]
 
 
+_VIEWS = {True: "custom", False: "no_grad", None: "maybe"}
+"""The kind of a view that a custom function gives back, by whether its node is recorded."""
+
+
 def _unknown_result(made: Node, value: Value, node: cst.CSTNode) -> Value:
     """Return a result of forward that is not known to be a tensor, with the graph that it may have."""
     if isinstance(value, Unknown) and value.kind is None:
@@ -180,26 +205,26 @@ def _unknown_result(made: Node, value: Value, node: cst.CSTNode) -> Value:
 def _returned_input(state: State, ref: Ref, made: Node) -> Ref:
     """Return an input returned as it is."""
     record = tensor_at(state, ref)
-    if made.tracked is False:
-        return ref
-    kind = "custom" if made.tracked else "maybe"
+    kind = _VIEWS[made.tracked]
     return view_of(state, ref, made, kind=kind, shape=record.shape, grad=made.tracked, tags=record.tags)
 
 
-def _written(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """An input marked dirty: torch refuses a leaf, and moves the version counter once more."""
-    record = tensor_at(state, ref)
-    if record.grad is True and record.leaf is True and state.grad is True and record.view is None:
-        machine.emit(LeafWrite(node, "mark_dirty", record.syntax, None, record.parameter))
-    bump(machine, state, ref, Write(node, "mark_dirty"))
+def _judge_saved(machine: Machine, state: State, ctx: Ref) -> None:
+    """Report what `save_for_backward` does not take: torch looks at it when forward is over."""
+    saved = ctx_state(state, ctx).saved
+    for value in saved if type(saved) is tuple else ():
+        kind = nontensor(state, value)
+        if kind is not None:
+            machine.emit(SavedNontensor(set_at(state, ctx, "save_for_backward"), kind))
+            return
 
 
 def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
     """Return a result that forward computed, perhaps as a view of an input."""
     record = tensor_at(state, ref)
     view = record.view
-    if view is not None and made.tracked is not False:
-        kind = "custom" if record.counter in counters and made.tracked else "maybe"
+    if view is not None:
+        kind = _VIEWS[made.tracked] if record.counter in counters else "maybe"
         view = View(view.base, kind, view.expanded, view.version)
     state.put(ref.id, record._replace(node=made, grad=made.tracked, view=view, syntax=made.syntax))
     return ref
@@ -298,13 +323,28 @@ def parts_of(result: Value) -> tuple[Value, ...]:
 
 
 def run_aside(
-    machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, requires: Tri
-) -> set[int]:
-    """Run backward on unknown gradients; the positions of the inputs whose gradient is certainly None."""
-    backward = static_method(state, cls, "backward")
+    machine: Machine,
+    state: State,
+    cls: Ref,
+    ctx: Ref,
+    inputs: Inputs,
+    result: Value,
+    requires: Tri,
+    place: cst.CSTNode,
+) -> tuple[set[int], bool]:
+    """Run backward on unknown gradients.
+
+    Return the positions of the inputs whose gradient is certainly None, and whether the gradients of all others have
+    no graph, but through those that arrive.
+    """
+    name: Role = "backward" if find_in_class(state, cls, "backward") is not None else "vjp"
+    backward = static_method(state, cls, name)
     if backward is None or requires is False:
-        return set()
+        return set(), False
     node = backward.code.node
+    given = 1 + len(parts_of(result))
+    if _is_complete(machine, state, result) and refuses_arguments(machine, backward, given, name, place):
+        return set(), False
     aside = state.fork()
     aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
     provisional = Node("apply", node, tracked=requires)
@@ -320,9 +360,24 @@ def run_aside(
     del machine.differentiated[ctx.id]
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
-    machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, len(inputs.values), inputs.fewest))
+    machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, inputs.values, inputs.fewest))
     nones = ({place for place, part in enumerate(parts_of(value)) if part is None} for _, value in ends)
-    return set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
+    ignored = set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
+    return ignored, bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)
+
+
+def _is_constant(machine: Machine, state: State, value: Value) -> bool:
+    """Return whether gradients have no graph, whatever the caller asks for."""
+    for part in parts_of(value):
+        ref = known_tensor(machine, state, part)
+        if part is not None and (ref is None or ref.id in machine.escaped or tensor_at(state, ref).grad is not False):
+            return False
+    return True
+
+
+def _is_complete(machine: Machine, state: State, result: Value) -> bool:
+    """Return whether it is known how many results forward gave."""
+    return type(result) is tuple or result is None or known_tensor(machine, state, result) is not None
 
 
 def _gradient(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Ref:

@@ -10,19 +10,17 @@ backward was called with `create_graph=True`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Literal, TypeAlias
+from collections.abc import Callable
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.refusal.functions import HookResult
-from gradlint.domain.shape import same_shape
+from gradlint.domain.refusal.functions import HookResult, MixedHooks
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Args,
     Bound,
-    Context,
     External,
     Function,
     Hook,
@@ -30,21 +28,16 @@ from gradlint.domain.value import (
     Instance,
     Mapping,
     Ref,
-    Tensor,
     Unknown,
     Value,
 )
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.torch.backward import Walk
+from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.parameters import is_module, modules_of
-from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at, view_of
+from gradlint.interpreter.torch.tensor import known_tensor, nontensor, tensor_at, view_of
 
 HANDLE = "torch.utils.hooks.RemovableHandle"
-
-_UNWATCHED = Context("no_grad")
-
 
 # Registered and removed.
 
@@ -56,12 +49,18 @@ def register(kind: str) -> Method:
         record = state.at(ref, Instance)
         hook = Hook(kind, args.get(0, "hook"), fresh_address(), args.keywords.get("with_kwargs", False))
         known = record.module.hooks
+        if any(other.kind == _MIXED.get(kind) for other in known):
+            machine.emit(MixedHooks(node))
         hooks = (hook, *known) if args.keywords.get("prepend") is True else (*known, hook)
         state.put(ref.id, record._replace(module=record.module._replace(hooks=hooks)))
         machine.hooked.add(ref.id)
         return state.new(Instance(External(HANDLE), {}, {}, False, node, inner=HookHandle(ref, hook.number)))
 
     return method
+
+
+_MIXED = {"backward": "old backward", "old backward": "backward"}
+"""The kind of hook that a module may not have besides."""
 
 
 def register_with_node(machine: Machine, state: State, ref: Ref, hook: Value, kind: str, node: cst.CSTNode) -> Value:
@@ -121,23 +120,55 @@ def call_hooked(
     for hook in hooks:
         if hook.kind == "pre":
             args = _before(machine, state, ref, hook, args, node)
-    watched = any(hook.kind == "backward" for hook in hooks)
-    if watched and state.grad is True:
+    watched = state.grad is True and any(hook.kind in OF_BACKWARD for hook in hooks)
+    if watched:
         args = args._replace(positional=tuple(_guarded(machine, state, one, node) for one in args.positional))
     output = forward(args)
     for hook in hooks:
         if hook.kind == "forward":
             output = _after(machine, state, ref, hook, args, output, node)
-    if watched and state.grad is True:
+    if watched:
         output = _guarded(machine, state, output, node)
+        _expect(machine, state, Watched(ref, hooks, args.positional, output))
     return output
+
+
+OF_BACKWARD = ("backward", "backward pre")
+"""The kinds of hooks that a backward runs."""
+
+
+class Watched(NamedTuple):
+    """A call of a module with hooks that a backward runs."""
+
+    module: Ref
+    hooks: tuple[Hook, ...]
+    inputs: tuple[Value, ...]
+    output: Value
+
+
+def _expect(machine: Machine, state: State, call: Watched) -> None:
+    """Note a call with the node that its output passes, where a backward finds it."""
+    for part in call.output if type(call.output) is tuple else (call.output,):
+        ref = known_tensor(machine, state, part)
+        if ref is not None and tensor_at(state, ref).node.op == GUARD:
+            state.decide(("watched", tensor_at(state, ref).node.id), call)
+            return
+
+
+GUARD = "BackwardHookFunction"
+"""The operation that makes the views."""
 
 
 def _before(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, node: cst.CSTNode) -> Args:
     given: tuple[Value, ...] = (ref, args.positional)
     if hook.keywords is True:
         given = (*given, state.new(Mapping(dict(args.keywords.items()), args.open)))
+    if refuses_arguments(machine, hook.function, len(given), "register_forward_pre_hook", node):
+        return args
     result = _run(machine, state, hook, given, node)
+    if hook.keywords is True and _is_no_pair(machine, state, result):
+        machine.emit(HookResult(node, "pair", place_of(hook, node)))
+        return args
     if result is None:
         return args
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
@@ -157,12 +188,24 @@ def _after(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, out
     if hook.keywords is True:
         keywords = state.new(Mapping(dict(args.keywords.items()), args.open))
         given = (ref, args.positional, keywords, output)
+    if refuses_arguments(machine, hook.function, len(given), "register_forward_hook", node):
+        return output
     result = _run(machine, state, hook, given, node)
     if result is None:
         return output
+    if nontensor(state, result) in ("number", "text") and known_tensor(machine, state, output) is not None:
+        place = place_of(hook, node)
+        machine.emit(HookResult(place, "output", place))
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
         return unknown_call(machine, state, (output, result), node)
     return result
+
+
+def _is_no_pair(machine: Machine, state: State, result: Value) -> bool:
+    """Return whether a result is certainly no pair of arguments and keywords."""
+    if type(result) is tuple:
+        return len(result) != 2
+    return known_tensor(machine, state, result) is not None or nontensor(state, result) is not None
 
 
 def _run(machine: Machine, state: State, hook: Hook, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
@@ -179,7 +222,7 @@ def _guarded(machine: Machine, state: State, value: Value, node: cst.CSTNode) ->
     if ref is None or tensor_at(state, ref).grad is not True:
         return value
     record = tensor_at(state, ref)
-    made = Node("BackwardHookFunction", node, [Edge(record.node, True)], tracked=True)
+    made = Node(GUARD, node, [Edge(record.node, True)], tracked=True)
     return view_of(state, ref, made, kind="custom", shape=record.shape, grad=True, dtype=record.dtype, tags=record.tags)
 
 
@@ -195,62 +238,7 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
                     _run(machine, state, hook, given, node)
 
 
-# Where a backward passes.
-
-
-def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode, kind: str) -> None:
-    """A backward has run through nodes: the hooks that were registered with them are given their gradients."""
-    if not machine.hooked:
-        return
-    certain = {node.id for node in found.certain}
-    for hook, ref, node in list(_registered(state, found.possible.values(), kind)):
-        record = state.heap.get(ref.id)
-        if isinstance(record, Tensor):
-            given = ref if kind == "accumulated" else _gradient(state, record, syntax)
-            value = _with_gradient(machine, state, hook, given, syntax)
-            what = _misfit(machine, state, value, record, kind) if node in certain else None
-            if what is not None:
-                machine.emit(HookResult(syntax, what, _place(hook, syntax)))
-
-
-def _place(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
+def place_of(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
     """Return where a hook is written."""
     function = hook.function.function if isinstance(hook.function, Bound) else hook.function
     return function.code.node if isinstance(function, Function) else syntax
-
-
-Misfit: TypeAlias = Literal["something", "other", "shape", "dtype"]
-
-
-def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> Misfit | None:
-    """Return what torch refuses in a hook's result: it takes a gradient of the same sort, or None."""
-    ref = known_tensor(machine, state, value)
-    if kind == "accumulated":
-        return "something" if ref is not None or isinstance(value, (int, float, str)) or type(value) is tuple else None
-    if ref is None:
-        is_other = (value is not None and isinstance(value, (int, float, str))) or type(value) is tuple
-        return "other" if is_other else None
-    result = tensor_at(state, ref)
-    if same_shape(result.shape, record.shape) is False:
-        return "shape"
-    if None not in (result.dtype, record.dtype) and result.dtype != record.dtype:
-        return "dtype"
-    return None
-
-
-def _registered(state: State, nodes: Iterable[Node], kind: str) -> Iterator[tuple[Hook, Ref, int]]:
-    for node in nodes:
-        pairs = state.facts.get(("hooks", node.id))
-        if isinstance(pairs, tuple):
-            yield from ((hook, ref, node.id) for hook, ref in pairs if hook.kind == kind)
-
-
-def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
-    return new_tensor(state, Node("gradient", syntax), dtype=record.dtype, shape=record.shape)
-
-
-def _with_gradient(machine: Machine, state: State, hook: Hook, given: Value, syntax: cst.CSTNode) -> Value:
-    saved = enter_mode(machine, state, _UNWATCHED)
-    value = machine.call(state, hook.function, Args((given,)), syntax)
-    leave_mode(state, saved)
-    return value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import libcst as cst
 
 from gradlint.domain.announcement import Differenced, Operated
-from gradlint.domain.graph import Edge, Node, Term
+from gradlint.domain.graph import NO_OPERANDS, Edge, Node, Term
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, View, Write
@@ -168,9 +170,24 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
     fills = made.view is False and needs is False
     # Index tensors and masks are kept for backward.
     frees = True if made.view is False and needs is True else None
-    done = write(machine, state, target, "index assignment", node, sources, saved, more, fills=fills, frees=frees)
+    operands = _selection(state, record, picks, value, given) if made.view is False else NO_OPERANDS
+    done = write(
+        machine, state, target, "index assignment", node, sources, saved, more,
+        fills=fills, frees=frees, operands=operands,
+    )  # fmt: skip
     if done and given is not None:
         refuse_part(machine, made.shape, tensor_at(state, given).shape, record, node)
+
+
+def _selection(
+    state: State, record: Tensor, picks: Sequence[Ref], value: Value, given: Ref | None
+) -> Mapping[str, object]:
+    """Return the operands of an assignment to what one mask selects: a number, or another tensor."""
+    mask = tensor_at(state, picks[0]) if len(picks) == 1 else None
+    if mask is None or mask.dtype != "bool":
+        return NO_OPERANDS
+    what = value if given is None else _term(tensor_at(state, given))
+    return {"input": _term(record), "indices": _term(mask), "value": what}
 
 
 def _written_there(state: State, counter: int, node: cst.CSTNode) -> bool:

@@ -5,14 +5,14 @@ The rules are torch's `check_inplace`, `handle_view_on_rebase` and `rebase_histo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.announcement import LeafWritten, Written
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import NO_OPERANDS, Edge, Node, Saved, Tri
 from gradlint.domain.refusal import inplace as refusal
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Write
@@ -68,6 +68,7 @@ class _Change(NamedTuple):
     saves_result: bool
     overwrites: bool
     frees: Tri
+    operands: Mapping[str, object] = NO_OPERANDS
 
 
 def write(
@@ -85,6 +86,7 @@ def write(
     certain: bool = True,
     frees: bool | None = None,
     fills: bool = False,
+    operands: Mapping[str, object] = NO_OPERANDS,
 ) -> bool:
     """Write to a tensor in place, `sources` being the graphs of the other inputs. False where torch refuses.
 
@@ -92,7 +94,7 @@ def write(
     """
     if certain and machine.transforms and captured(machine, state, ref, op, sources, syntax):
         return False
-    change = _Change(op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees)
+    change = _Change(op, syntax, sources, saved, maybe_saved, saves_result, overwrites, frees, operands)
     refused = refused_write(state, ref, sources) if certain else None
     record = tensor_at(state, ref)
     expanded = bool(overlap_of(record))
@@ -108,6 +110,20 @@ def write(
         machine.announce(state, LeafWritten(syntax, leaf, sources, op, "data" in record.tags))
     _rebase(machine, state, ref, change)
     return True
+
+
+def refuses_write(machine: Machine, state: State, ref: Ref, op: str, syntax: cst.CSTNode) -> bool:
+    """Report a write that torch refuses; return True where it raises."""
+    refused = refused_write(state, ref, ())
+    if refused is not None:
+        _refuse(
+            machine,
+            _Change(op, syntax, (), (), False, False, False, None),
+            refused[0],
+            tensor_at(state, ref),
+            refused[1],
+        )
+    return refused is not None
 
 
 def _refuse(machine: Machine, change: _Change, kind: type[refusal.RefusedWrite], record: Tensor, base: Tensor) -> None:
@@ -197,6 +213,7 @@ def _written(machine: Machine, state: State, ref: Ref, change: _Change, former: 
     return Node(
         change.op, change.syntax, (former, *change.sources),
         tracked=tracked, saved=saved, maybe_saved=change.maybe_saved, frees=frees,
+        operands=change.operands,
     )  # fmt: skip
 
 

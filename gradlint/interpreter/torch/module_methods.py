@@ -260,5 +260,6 @@ METHODS: dict[str, Method] = {
     "register_forward_hook": register("forward"),
     "register_forward_pre_hook": register("pre"),
     "register_full_backward_hook": register("backward"),
-    "register_full_backward_pre_hook": register("backward"),
+    "register_full_backward_pre_hook": register("backward pre"),
+    "register_backward_hook": register("old backward"),
 }

@@ -10,6 +10,7 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
+from gradlint.domain.refusal.functions import Nontensor
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
@@ -172,6 +173,29 @@ def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     if isinstance(value, Unknown):
         return state.tensor_of(value)
     return None
+
+
+def nontensor(state: State, value: Value) -> Nontensor | None:
+    """Return what a value is that is certainly no tensor, and not None either."""
+    if isinstance(value, (bool, int, float)):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if type(value) is tuple:
+        return "tuple"
+    if isinstance(value, Ref):
+        return "list" if isinstance(state.heap.get(value.id), Sequence) else None
+    return _NONTENSORS.get(value.kind or "") if isinstance(value, Unknown) else None
+
+
+_NONTENSORS: dict[str, Nontensor] = {
+    "number": "number",
+    "int": "number",
+    "bool": "number",
+    "str": "text",
+    "array": "array",
+}
+"""By the kind of an unknown value."""
 
 
 def shown_tensor(machine: Machine, state: State, value: Unknown, name: str) -> Ref | None:

@@ -5,12 +5,16 @@ from gradlint.rules.base import EventRule, Report
 
 
 class HookResult(EventRule[refusal.HookResult]):
-    """A hook of a tensor returns a value that cannot replace its gradient.
+    """A hook returns a value that cannot replace a gradient, a saved tensor, or the arguments or output of a module.
 
     What torch does
         The value returned by a hook of `register_hook` replaces the gradient, unless it is None. A value that is not a
         tensor, or is a tensor of another shape or dtype, raises in backward: "hook has changed the size of value". A
-        hook of `register_post_accumulate_grad_hook` must not return anything.
+        hook of `register_post_accumulate_grad_hook` must not return anything. A full backward hook of a module returns
+        one gradient for each positional argument of the module, and nothing if none of them requires grad; a full
+        backward pre-hook returns one for each output. A forward pre-hook that is registered with `with_kwargs=True`
+        returns a pair of arguments and keywords. What a forward hook returns replaces the output. The unpack hook of
+        `saved_tensors_hooks` returns a tensor.
 
     Why it matters
         A hook that only inspects the gradient should return None. A `lambda` always returns the value of
@@ -31,7 +35,16 @@ class HookResult(EventRule[refusal.HookResult]):
     name = "hook-result"
     effect = "raises"
     raises = "has changed the size of value"
-    torch_says = ("hook .* has changed", "but hook returned", "hooks should return None")
+    torch_says = (
+        "hook .* has changed",
+        "but hook returned",
+        "hooks should return None",
+        "hook returned an invalid number of grad_",
+        "where no input requires gradient should always return None",
+        "has no len",
+        "hook must return None or a tuple of",
+        "Output of saved tensor unpack_hook expected to be a Tensor",
+    )
     bad = """\
 import torch
 
@@ -53,15 +66,35 @@ y.sum().backward()
     good_shows = "len(seen) == 1"
 
     def check(self, event: refusal.HookResult) -> Report | None:
-        what = {
-            "something": "a post-accumulate-grad hook returns a value, but it must return None",
-            "other": "a hook returns a value that is not a tensor",
-            "shape": "a hook returns a gradient of a different shape",
-            "dtype": "a hook returns a gradient of a different dtype",
-        }[event.returned]
+        if event.returned == "output":
+            return Report(
+                event.node,
+                "this forward hook replaces the output of its module by what it returns, which is not a tensor",
+                hint="return None from a hook that only inspects the output",
+                effect="fragile",
+            )
+        at = {"pair": "at this call", "unpacked": "in backward"}.get(event.returned, "in this backward")
         return Report(
             event.node,
-            f"{what}: torch raises in this backward",
-            hint="return None from a hook that only inspects the gradient",
+            f"{_SAID[event.returned]}: torch raises {at}",
+            hint=_HINTS.get(event.returned, "return None from a hook that only inspects the gradient"),
             related=((event.hook, "this hook returns it"),),
         )
+
+
+_SAID: dict[refusal.Returned, str] = {
+    "something": "a post-accumulate-grad hook returns a value, but it must return None",
+    "other": "a hook returns a value that is not a tensor",
+    "shape": "a hook returns a gradient of a different shape",
+    "dtype": "a hook returns a gradient of a different dtype",
+    "count": "a backward hook returns another number of gradients than the module has arguments or outputs",
+    "unwanted": "a full backward hook returns a gradient, but no argument of the module requires grad",
+    "pair": "a forward pre-hook with keywords returns something else than a pair of arguments and keywords",
+    "unpacked": "the unpack hook returns something that is not a tensor",
+}
+_HINTS: dict[refusal.Returned, str] = {
+    "count": "return a tuple with one gradient for each, or None",
+    "unwanted": "return None if `grad_input` is None",
+    "pair": "return `(args, kwargs)`, or None",
+    "unpacked": "return the tensor",
+}

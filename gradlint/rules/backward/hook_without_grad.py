@@ -34,6 +34,7 @@ class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
         "cannot register a hook on a tensor",
         "can't retain_grad on",
         "hooks cannot be registered on non-leaf",
+        "Expected gradient function to be set",
     )
     bad = """\
 import torch

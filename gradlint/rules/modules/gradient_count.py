@@ -41,8 +41,8 @@ class Scale(torch.autograd.Function):
         return x * factor
 
     @staticmethod
-    def backward(ctx, grad_output):  # GRD623
-        return grad_output * ctx.factor
+    def backward(ctx, grad_output):
+        return grad_output * ctx.factor  # GRD623
 
 
 x = torch.ones(3, requires_grad=True)

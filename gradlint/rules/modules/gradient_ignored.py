@@ -10,7 +10,8 @@ class GradientIgnored(EventRule[fault.GradientIgnored]):
     What torch does
         It uses the value returned by `backward` as the gradient of the loss. If that value is only
         the derivative of the function, the chain rule is incomplete: everything between this
-        function and the loss is treated as if its derivative were 1.
+        function and the loss is treated as if its derivative were 1. A `backward` that computes gradients and
+        returns nothing returns None: no gradient flows back, and torch raises nothing.
 
     Why it matters
         The gradient is correct if the result is the loss itself, and wrong as soon as the result is
@@ -42,9 +43,9 @@ class Square(torch.autograd.Function):
         return x**2
 
     @staticmethod
-    def backward(ctx, grad_output):  # GRD624
+    def backward(ctx, grad_output):
         (x,) = ctx.saved_tensors
-        return 2 * x
+        return 2 * x  # GRD624
 
 
 x = torch.ones(3, requires_grad=True)
@@ -75,6 +76,12 @@ x = torch.ones(3, requires_grad=True)
 
     def check(self, event: fault.GradientIgnored) -> Report | None:
         """Report the backward; where the gradient may be of one element, it may be constant."""
+        if event.nothing:
+            return Report(
+                event.node,
+                "`backward` has no `return`: no gradient reaches the arguments",
+                hint="return the gradients",
+            )
         return Report(
             event.node,
             "`backward` does not use its incoming gradient: the operations between this function and the "

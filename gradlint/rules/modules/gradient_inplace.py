@@ -8,7 +8,7 @@ from gradlint.rules.base import Before, EventRule, Repair, Report
 
 
 class GradientInplace(EventRule[fault.GradientInplace]):
-    """The backward of a custom function writes to its incoming gradient.
+    """The backward of a custom function, or a hook, writes to its incoming gradient.
 
     What torch does
         The gradient belongs to the autograd engine, which may pass the same tensor to other operations.
@@ -23,7 +23,7 @@ class GradientInplace(EventRule[fault.GradientInplace]):
         If the gradient is not used anywhere else.
 
     Instead
-        Write to a copy: `grad_input = grad_output.clone()`, or compute out of place.
+        Write to a copy: `grad_input = grad_output.clone()`, or compute out of place. A hook returns the new gradient.
 
     References
         https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -81,8 +81,8 @@ Rectify.apply(x).sum().backward()
             event.node,
             f"{writing(event.op, event.node)} writes to the incoming gradient, which torch may pass to other "
             "operations too",
-            hint="write to a copy: `grad_output.clone()`",
-            repair=_copied(event.node),
+            hint="return a new gradient instead" if event.hook else "write to a copy: `grad_output.clone()`",
+            repair=None if event.hook else _copied(event.node),
         )
 
 

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.domain.refusal.functions import DirtyNotReturned
+from gradlint.domain.refusal.functions import DirtyNotReturned, DirtyView
 from gradlint.rules.authoring.repairs import out_of_place
 from gradlint.rules.base import EventRule, Report
 
 
-class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
+class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned | DirtyView]):
     """A custom function writes to an input in place without `ctx.mark_dirty`, or marks what it does not return.
 
     What torch does
         An input that was written but not marked keeps its old history. A later use of it is differentiated as if
         nothing had been written, and the gradient is silently wrong. A write to a leaf is accepted too. An input that
         is marked must be returned, or the call raises a RuntimeError: "Some elements marked as dirty during the forward
-        method were not returned as output".
+        method were not returned as output". A function that marks a view must have one result only: "If your Function
+        modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor".
 
     Why it matters
         torch detects a write in `forward` only through `mark_dirty`, because grad mode is disabled there.
@@ -33,7 +34,7 @@ class MarkDirtyMissing(EventRule[fault.MarkDirtyMissing | DirtyNotReturned]):
     name = "mark-dirty-missing"
     effect = "fragile"
     fix = "unsafe"
-    torch_says = ("marked as dirty during the forward method were not returned",)
+    torch_says = ("marked as dirty during the forward method were not returned", "cannot return more than one Tensor")
     bad = """\
 import torch
 
@@ -80,8 +81,16 @@ h = w * 1
 """
     good_shows = "w.grad.sum() == 12"
 
-    def check(self, event: fault.MarkDirtyMissing | DirtyNotReturned) -> Report | None:
-        """Report the write, or the mark of an input that is not returned."""
+    def check(self, event: fault.MarkDirtyMissing | DirtyNotReturned | DirtyView) -> Report | None:
+        """Report the write, or the mark that torch refuses."""
+        if isinstance(event, DirtyView):
+            return Report(
+                event.node,
+                "a function with several results marks this view dirty: torch raises here",
+                hint="write to a copy, or pass a clone of the view",
+                related=((event.marks, "it is marked here"), (event.made, "the view is made here")),
+                effect="raises",
+            )
         refused = isinstance(event, DirtyNotReturned)
         return Report(
             event.node,

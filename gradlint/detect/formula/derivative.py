@@ -1,0 +1,263 @@
+"""Gradients that a custom function returns, against the derivative of what it computes.
+
+Both are formulas, and both are evaluated at a few numbers: the derivative by central differences. Only operations that
+work element by element are followed, so that a number stands for all elements of a tensor.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from gradlint.detect.formula.terms import op_of, operand, pair
+from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.graph import Node, Term
+from gradlint.facts import traits
+
+POINTS = (-2.0, -1.1, -0.6, 0.3, 0.9, 1.7, 2.0)
+"""The numbers that an argument is set to; the others have those of `_OTHERS`."""
+
+_OTHERS = (1.3, 0.7, 1.9, 0.5, 2.3)
+_STEP = 1e-4
+_FEWEST = 3
+"""At so many points at least a gradient is wrong."""
+
+Numbers: TypeAlias = "dict[int, float]"
+"""What nodes stand for."""
+
+
+class Wrong(NamedTuple):
+    """At `point`, an argument has the derivative `wanted`, and its gradient is `got` times the one that arrives.
+
+    `masks`: the gradient that arrives decides where it is zero, and the argument does not.
+    """
+
+    point: float
+    wanted: float
+    got: float
+    masks: bool
+
+
+class Pass(NamedTuple):
+    """A forward, and the gradient that backward returns for one of the arguments.
+
+    `result` is the formula of forward; backward has `saved` in its place. `arrived` stands for the incoming gradient.
+    """
+
+    result: Term
+    arguments: Sequence[Node]
+    saved: Node
+    arrived: Node
+    gradient: Term
+
+
+def wrong_gradient(one: Pass, position: int) -> Wrong | None:
+    """Return where the gradient for an argument certainly is not the derivative, if it is wrong throughout.
+
+    A function whose derivative is zero has a gradient of another on purpose, and so does one that returns its argument.
+    """
+    samples = [sample for point in POINTS if (sample := _sample(one, position, point)) is not None]
+    if len(samples) < _FEWEST or all(sample.value == sample.point for sample in samples):
+        return None
+    if all(sample.wanted == 0 for sample in samples):
+        return None
+    if all(_is_linear(sample) for sample in samples):
+        told = [sample for sample in samples if sample.wanted or sample.gradients[0]]
+        if len(told) < _FEWEST or any(_agree(sample.wanted, sample.gradients[0]) for sample in told):
+            return None
+        last = told[-1]
+        return Wrong(last.point, last.wanted, last.gradients[0], False)
+    return _wrong_mask(samples)
+
+
+def _wrong_mask(samples: list[_Sample]) -> Wrong | None:
+    """Return where a function is flat, and its gradient is that which arrives, if that is positive."""
+    if any(sample.gradients != samples[0].gradients for sample in samples):
+        return None
+    up, _, down = samples[0].gradients
+    flat = [sample for sample in samples if sample.wanted == 0]
+    if not flat or down != 0 or up == 0 or not all(_agree(one.wanted, up) for one in samples if one.wanted):
+        return None
+    return Wrong(flat[0].point, 0.0, up, True)
+
+
+def before_selections(node: Node) -> Node:
+    """Return what a tensor was before some of its elements were overwritten."""
+    while op_of(Term(node)) in _SELECTIONS and isinstance(inner := node.operands.get("input"), Term):
+        node = inner.node
+    return node
+
+
+class _Sample(NamedTuple):
+    point: float
+    value: float
+    wanted: float
+    gradients: tuple[float, float, float]
+    """For incoming gradients of 1, 2 and -1."""
+
+
+def _sample(one: Pass, position: int, point: float) -> _Sample | None:
+    def at(number: float) -> Numbers:
+        others = {node.id: _OTHERS[index % len(_OTHERS)] for index, node in enumerate(one.arguments)}
+        return {**others, one.arguments[position].id: number}
+
+    value, above, below = (_evaluated(one.result, at(point + step)) for step in (0, _STEP, -_STEP))
+    if value is None or above is None or below is None:
+        return None
+    gradients = tuple(
+        _evaluated(one.gradient, {**at(point), one.saved.id: value, one.arrived.id: arrived})
+        for arrived in (1.0, 2.0, -1.0)
+    )
+    first, second, third = gradients
+    if first is None or second is None or third is None:
+        return None
+    wanted = (above - below) / (2 * _STEP)
+    return _Sample(point, value, 0.0 if abs(wanted) < 1e-7 else wanted, (first, second, third))
+
+
+def _is_linear(sample: _Sample) -> bool:
+    one, two, minus = sample.gradients
+    return math.isclose(two, 2 * one, abs_tol=1e-9) and math.isclose(minus, -one, abs_tol=1e-9)
+
+
+def _agree(one: float, other: float) -> bool:
+    """Return whether two numbers are about the same: an approximation of a derivative is no fault."""
+    return math.isclose(one, other, rel_tol=0.03, abs_tol=1e-3)
+
+
+# The value of a formula.
+
+
+def _evaluated(found: Term, numbers: Numbers) -> float | None:
+    """Return the number that a formula comes to; None where it is not known, or not a finite one."""
+    try:
+        value = _Evaluation(numbers).of(found)
+    except (ArithmeticError, ValueError):  # What Python raises outside the domain of a function.
+        return None
+    return value if value is not None and math.isfinite(value) else None
+
+
+class _Evaluation:
+    """Evaluates each node once."""
+
+    def __init__(self, numbers: Mapping[int, float]) -> None:
+        self._numbers: dict[int, float | None] = dict(numbers)
+
+    def of(self, found: object) -> float | None:
+        """Return the value of an operand."""
+        if isinstance(found, (bool, int, float)):
+            return float(found)
+        if not isinstance(found, Term):
+            return None
+        key = found.node.id
+        if key not in self._numbers:
+            self._numbers[key] = None
+            self._numbers[key] = self._computed(found)
+        return self._numbers[key]
+
+    def _computed(self, found: Term) -> float | None:
+        name, node = op_of(found), found.node
+        if name in _LIKE:
+            return _LIKE[name]
+        left = self.of(operand(node, "input", "self"))
+        if name in _SELECTIONS:
+            return self._selected(node, *_SELECTIONS[name])
+        if left is None:
+            return None
+        if name in traits.COPIES or name in traits.RESHAPES:
+            return left
+        if name in traits.CONVERTS:
+            return left if can_require_grad(found.dtype) or left in (0, 1) else None
+        if name in traits.CLAMPS:
+            return self._clamped(node, left)
+        if name in _UNARY:
+            return _UNARY[name](left)
+        return self._of_two(name, node, left)
+
+    def _of_two(self, name: str, node: Node, left: float) -> float | None:
+        function = _BINARY.get(name)
+        right = self.of(pair(node)[1])
+        if function is None or right is None or operand(node, "rounding_mode") is not None:
+            return None
+        factor = operand(node, "alpha")
+        scale = 1.0 if factor is None else self.of(factor)
+        return None if scale is None else _real(function(left, scale * right))
+
+    def _selected(self, node: Node, mask: str, chosen: str, otherwise: str) -> float | None:
+        """Return the one of two operands that a mask selects."""
+        decides = self.of(operand(node, mask))
+        return None if decides is None else self.of(operand(node, chosen if decides else otherwise))
+
+    def _clamped(self, node: Node, value: float) -> float | None:
+        least, most = operand(node, "min"), operand(node, "max")
+        low = -math.inf if least is None else self.of(least)
+        high = math.inf if most is None else self.of(most)
+        return None if low is None or high is None else min(max(value, low), high)
+
+
+def _real(value: object) -> float | None:
+    """Return a real number: a negative one to a fractional power is a complex one."""
+    return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+_LIKE = {**dict.fromkeys(traits.ZEROS, 0.0), **dict.fromkeys(traits.ONES, 1.0)}
+
+_SELECTIONS = {
+    "where": ("condition", "input", "other"),
+    "masked_fill": ("mask", "value", "input"),
+    "index assignment": ("indices", "value", "input"),
+}
+"""The operands of selections: the mask, what is chosen, and what is taken otherwise."""
+
+_UNARY: dict[str, Callable[[float], float]] = {
+    "abs": abs,
+    "acos": math.acos,
+    "asin": math.asin,
+    "atan": math.atan,
+    "cos": math.cos,
+    "cosh": math.cosh,
+    "erf": math.erf,
+    "exp": math.exp,
+    "exp2": lambda x: 2.0**x,
+    "expm1": math.expm1,
+    "log": math.log,
+    "log10": math.log10,
+    "log1p": math.log1p,
+    "log2": math.log2,
+    "logical_not": operator.not_,
+    "neg": operator.neg,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: max(x, 0.0),
+    "rsqrt": lambda x: 1 / math.sqrt(x),
+    "sgn": lambda x: math.copysign(1.0, x) if x else 0.0,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "sign": lambda x: math.copysign(1.0, x) if x else 0.0,
+    "silu": lambda x: x / (1 + math.exp(-x)),
+    "sin": math.sin,
+    "sinh": math.sinh,
+    "sqrt": math.sqrt,
+    "square": lambda x: x * x,
+    "tan": math.tan,
+    "tanh": math.tanh,
+}
+
+_BINARY: dict[str, Callable[[float, float], object]] = {
+    "add": operator.add,
+    "div": operator.truediv,
+    "eq": operator.eq,
+    "ge": operator.ge,
+    "gt": operator.gt,
+    "le": operator.le,
+    "logical_and": lambda x, y: bool(x and y),
+    "logical_or": lambda x, y: bool(x or y),
+    "lt": operator.lt,
+    "maximum": max,
+    "minimum": min,
+    "mul": operator.mul,
+    "ne": operator.ne,
+    "pow": operator.pow,
+    "rsub": lambda x, y: y - x,
+    "sub": operator.sub,
+}
