@@ -134,6 +134,7 @@ class Machine(ABC):
         self.differentiated: dict[int, cst.CSTNode | None] = {}
         """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
+        self.default_set = False
         self.graphs_in_question = False
         """Whether a detector waits for the end to say something of graphs which no backward elsewhere runs through."""
         self.written = 0
@@ -150,6 +151,7 @@ class Machine(ABC):
         self.guarded = 0
         self.transforms: list[Level] = []
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
+        self.recomputed: dict[int, tuple[Value, Args, object]] = {}
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()

@@ -27,11 +27,30 @@ class ComplexRoot(Refusal):
 
 
 class GradientShapeMismatch(Refusal):
-    """The gradient that a backward is given has another shape than its tensor, which is made at `root`."""
+    """The gradient that a backward is given has another shape than its tensor, which is made at `root`.
+
+    `batched`: the gradient has a first dimension more, because of `is_grads_batched`.
+    """
 
     call: BackwardCall
     shape: Shape
     root: cst.CSTNode | None
+    batched: bool = False
+
+
+class GradientComplexMismatch(Refusal):
+    """Of the gradient that a backward is given and its tensor, made at `root`, one is complex and the other is not."""
+
+    call: BackwardCall
+    root: cst.CSTNode | None
+
+
+class GradientCountMismatch(Refusal):
+    """A backward from several tensors is given another number of gradients."""
+
+    call: BackwardCall
+    tensors: int
+    gradients: int
 
 
 class GradientIsNumber(Refusal):
@@ -77,9 +96,16 @@ class GradInputUnused(Refusal):
 
 
 class GradInputWithoutGraph(Refusal):
-    """`autograd.grad` is asked for the gradient of a tensor, made at `made`, that does not require grad."""
+    """The gradient of a tensor is asked for, made at `made`, that does not require grad."""
 
     made: cst.CSTNode | None
+    call: BackwardCall = "grad"
+
+
+class GradInputsEmpty(Refusal):
+    """The gradients of no tensor at all are asked for."""
+
+    call: BackwardCall
 
 
 class UnusedGradientUsed(Refusal):

@@ -100,7 +100,18 @@ class MixedHooks(Refusal):
 
 
 class CheckpointReentrant(Refusal):
-    """A backward comes to a reentrant checkpoint, and asks for some gradients only, or nothing in it requires grad."""
+    """A backward comes to a checkpoint that does not support it.
 
-    reason: Literal["selective", "constant"]
+    Of reentrant ones: "selective" where it asks for some gradients only, "constant" where nothing requires grad.
+    "different": the function, which runs again, saves fewer tensors than before.
+    """
+
+    reason: Literal["selective", "constant", "different"]
     checkpoint: cst.CSTNode
+
+
+class CheckpointOption(Refusal):
+    """A checkpoint is given an argument that it does not take, or not a reentrant one."""
+
+    name: str
+    reentrant: bool

@@ -14,12 +14,14 @@ Mismatch: TypeAlias = Literal[
     "input-kind", "input-dtype", "input-complex", "inputs-kind",
     # What the function returns.
     "output-kind", "aux-kind", "aux-missing", "output-complex", "output-container", "scalar-kind", "scalar-rank",
-    "scalar-size", "strict-output", "strict-input",
+    "scalar-size", "strict-output", "strict-input", "strict-jacobian",
     # Options.
     "strict-vectorize", "forward-unvectorized",
     # Vectors and tangents.
     "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
     "tangent-structure", "tangent-shape", "tangent-dtype",
+    # `gradcheck`.
+    "check-without-grad", "check-precision", "check-overlap",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",

@@ -13,13 +13,15 @@ import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
 from gradlint.domain.walk import leaves as leaves_of
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.inplace import bump
@@ -228,3 +230,22 @@ def _add_gradient(
         state.put(leaf, record._replace(accumulated=fresh))
     elif former is None or isinstance(former, NoGradient):
         state.put(leaf, record._replace(accumulated=Unknown("gradient")))
+
+
+def second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
+    """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    found = walk(nodes)
+    between = nodes_between(nodes, {target.node.id})
+    edges: list[Edge] = []
+    sure = {one.id for one in found.certain}
+    edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
+    for one in found.possible.values():
+        if one.id not in between or one.id in machine.constant_gradients:
+            continue
+        certain = one.id in sure
+        sources = [one if kept.own else kept.node for kept in one.saved]
+        edges += [Edge(source, True if certain else None) for source in sources if source is not None]
+        if one.maybe_saved or one.tracked is None or not certain or canonical(one.op) not in SAVES_AS_LISTED:
+            edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
+    return edges

@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.announcement import Backpropagated, ConstantGradient, Differentiated, GradientsAsked
+from gradlint.domain.announcement import Backpropagated, BackwardCall, ConstantGradient, Differentiated, GradientsAsked
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
-from gradlint.domain.refusal.backward import GradInputUnused, GradInputWithoutGraph
+from gradlint.domain.refusal.backward import GradInputsEmpty, GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, NoGradient, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs as back
 from gradlint.domain.walk import leaves
-from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.backward import Walk, accumulate, nodes_between, reaching, run_backward, troubled, walk
+from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.backward import (
+    Walk,
+    accumulate,
+    nodes_between,
+    reaching,
+    run_backward,
+    second_edges,
+    troubled,
+    walk,
+)
 from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
-from gradlint.interpreter.torch.backward_roots import check_root, gradient_arguments, is_number, retains, roots_of
+from gradlint.interpreter.torch.backward_roots import (
+    check_root,
+    gradient_arguments,
+    is_number,
+    refuses_count,
+    retains,
+    roots_of,
+)
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
@@ -41,7 +56,10 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
     roots = roots_of(machine, state, args.get(0, "tensors"), node)
     if not roots and is_number(machine, state, args.get(0, "tensors"), node):
         return None
-    gradients = gradient_arguments(machine, state, args.get(1, "grad_tensors"), len(roots))
+    given = args.get(1, "grad_tensors")
+    if refuses_count(machine, state, args.get(0, "tensors"), given, "backward", node):
+        return None
+    gradients = gradient_arguments(machine, state, given, len(roots))
     retain = retains(args, args.get(2, "retain_graph"), args.get(3, "create_graph", False))
     create = args.get(3, "create_graph", False)
     _backward(machine, state, roots, gradients, args.open, retain, create, args.keywords.get("inputs"), node)
@@ -70,12 +88,16 @@ def _backward(
         _suppose_gradients(machine, state, nodes, node)
         return
     listed = None if inputs is None else tensors_in(machine, state, inputs)
+    if listed is not None and _refuses_inputs(machine, state, inputs, listed, "backward", node):
+        return
     only = None if listed is None else {ref.id for ref in listed}
     restricted = None
     if listed is not None:  # The nodes on a way to one of the inputs, and the leaves among these.
         wanted = {tensor_at(state, ref).node.id for ref in listed}
         restricted = nodes_between(nodes, wanted) | wanted
-    if machine.reentrant and refuses_walk(machine, walk(nodes).certain, restricted, node):
+    if (machine.reentrant or machine.recomputed) and refuses_walk(
+        machine, state, walk(nodes).certain, restricted, node
+    ):
         return
     found, raised = run_backward(machine, state, nodes, node, retain, restricted)
     state.trained = fresh_number()
@@ -87,9 +109,27 @@ def _backward(
         modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
-    if all(one.leaf is None or one in nodes for one in found.possible.values()):
+    if only is None and all(one.leaf is None or one in nodes for one in found.possible.values()):
         _suppose_gradients(machine, state, nodes, node)
     machine.backwards += 1
+
+
+def _refuses_inputs(
+    machine: Machine, state: State, inputs: Value, listed: list[Ref], call: BackwardCall, node: cst.CSTNode
+) -> bool:
+    """Return whether gradients are asked of no tensor, or by `backward` of one that does not require grad."""
+    if not listed and known_items(state, inputs) == ():
+        # Torch does not take this path, if a test or a loop of unknown length may have filled the list on another.
+        machine.emit(GradInputsEmpty(node, call), unless=(node, state.site, "inputs"))
+        return True
+    records = [tensor_at(state, ref) for ref in listed]
+    record = next((one for one in records if one.grad is False), None)
+    if call == "backward" and record is not None:
+        machine.emit(GradInputWithoutGraph(node, record.syntax, call), unless=(node, state.site, "inputs"))
+        return True
+    if listed and call == "backward":
+        machine.passes((node, state.site, "inputs"))
+    return False
 
 
 def _suppose_gradients(machine: Machine, state: State, roots: list[Node], node: cst.CSTNode) -> None:
@@ -111,17 +151,23 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     inputs = args.get(1, "inputs")
     targets = roots_of(machine, state, inputs, node)
     machine.announce(state, GradientsAsked(node, targets))
-    gradients = gradient_arguments(machine, state, args.get(2, "grad_outputs"), len(roots))
-    batched = args.get(7, "is_grads_batched", False) is not False
-    if batched:
-        gradients = [Unknown() if one is not None else None for one in gradients]  # One dimension more than the output.
+    given = args.get(2, "grad_outputs")
+    if _refuses_inputs(machine, state, inputs, targets, "grad", node) or refuses_count(
+        machine, state, args.get(0, "outputs"), given, "grad", node
+    ):
+        return Unknown("raised")
+    gradients = gradient_arguments(machine, state, given, len(roots))
+    flag = args.get(7, "is_grads_batched", False)
+    batched = flag is not False
+    if batched and flag is not True:
+        gradients = [Unknown() if one is not None else None for one in gradients]  # Perhaps a dimension more.
     create = args.get(4, "create_graph", False)
     retain = retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:
         return Unknown()
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
-        refused = check_root(machine, state, root, gradient, args.open, "grad", node, index) or refused
+        refused = check_root(machine, state, root, gradient, args.open, "grad", node, index, batched=batched) or refused
     unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
     return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
 
@@ -160,7 +206,7 @@ def _walk_to(
     if all(tensor_at(state, target).grad for target in targets):
         machine.passes((node, state.site, "inputs"))
     machine.announce(state, Differentiated(node, found.possible))
-    if not refuses_walk(machine, part.certain, between | wanted, node):
+    if not refuses_walk(machine, state, part.certain, between | wanted, node):
         _run_part(machine, state, part, node, retain)
     return unused
 
@@ -193,7 +239,7 @@ def _gradients(
         if target.id in unused:
             made.append(NoGradient(record.syntax, 0, asked=node))
             continue
-        edges = _second_edges(machine, state, roots, record)
+        edges = second_edges(machine, state, roots, record)
         if create is False:
             edges = [Edge(edge.node, False, "grad") for edge in edges]
             edges += [Edge(tensor_at(state, one).node, False, "grad") for one in (*roots, target)]
@@ -214,22 +260,3 @@ def _gradients(
             new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
         )
     return tuple(made)
-
-
-def _second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:
-    """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
-    nodes = [tensor_at(state, root).node for root in roots]
-    found = walk(nodes)
-    between = nodes_between(nodes, {target.node.id})
-    edges: list[Edge] = []
-    sure = {one.id for one in found.certain}
-    edges += [Edge(one, None) for one in found.possible.values() if one.tracked is None]
-    for one in found.possible.values():
-        if one.id not in between or one.id in machine.constant_gradients:
-            continue
-        certain = one.id in sure
-        sources = [one if kept.own else kept.node for kept in one.saved]
-        edges += [Edge(source, True if certain else None) for source in sources if source is not None]
-        if one.maybe_saved or one.tracked is None or not certain or canonical(one.op) not in SAVES_AS_LISTED:
-            edges += [Edge(edge.node, None) for edge in one.edges if edge.flows is not False]
-    return edges

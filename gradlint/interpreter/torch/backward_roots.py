@@ -49,6 +49,22 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
     return [*items] if len(items) == count else [Unknown()] * count
 
 
+def refuses_count(
+    machine: Machine, state: State, roots: Value, gradients: Value, call: BackwardCall, node: cst.CSTNode
+) -> bool:
+    """Return whether there is another number of gradients than of roots."""
+    tensors, given = _count(machine, state, roots), _count(machine, state, gradients)
+    if tensors is None or given is None or tensors == given:
+        return False
+    machine.emit(refusal.GradientCountMismatch(node, call, tensors, given))
+    return True
+
+
+def _count(machine: Machine, state: State, value: Value) -> int | None:
+    items = known_items(state, value)
+    return len(items) if items is not None else 1 if known_tensor(machine, state, value) is not None else None
+
+
 def retains(args: Args, retain: Value, create: Value) -> bool | None:
     """Return whether the graph is kept: `retain_graph`, once `retain_variables`, by default `create_graph`."""
     if args.open:
@@ -67,6 +83,8 @@ def check_root(
     call: BackwardCall,
     node: cst.CSTNode,
     index: int,
+    *,
+    batched: bool = False,
 ) -> bool:
     """Return whether torch raises at a root before it runs the graph. `index`: which of several roots it is."""
     record = tensor_at(state, root)
@@ -84,9 +102,14 @@ def check_root(
     given = known_tensor(machine, state, gradient)
     if given is None or is_open or (isinstance(gradient, Unknown) and ("tensor", gradient) not in state.facts):
         return False
-    if same_shape(tensor_at(state, given).shape, record.shape) is not False:
+    seed = tensor_at(state, given)
+    shape = seed.shape[1:] if batched and seed.shape else seed.shape
+    if same_shape(shape, record.shape) is False:
+        machine.emit(refusal.GradientShapeMismatch(node, call, record.shape, record.syntax, batched))
+        return True
+    if None in (seed.dtype, record.dtype) or (seed.dtype in COMPLEXES) == (record.dtype in COMPLEXES):
         return False
-    machine.emit(refusal.GradientShapeMismatch(node, call, record.shape, record.syntax))
+    machine.emit(refusal.GradientComplexMismatch(node, call, record.syntax))
     return True
 
 

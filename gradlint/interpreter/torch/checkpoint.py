@@ -1,23 +1,43 @@
 """`torch.utils.checkpoint`: a function runs now, and again in backward, so that nothing inside of it is kept.
 
 Measured with torch 2.13: with `use_reentrant=False` gradients flow as they would without, and a second backward
-raises; otherwise the function runs under `no_grad`, and where no argument requires grad its results do not either.
+raises, and so does one in which the function saves fewer tensors than before; otherwise the function runs under
+`no_grad`, and where no argument requires grad its results do not either.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node
-from gradlint.domain.refusal.functions import CheckpointReentrant
+from gradlint.domain.refusal.functions import CheckpointOption, CheckpointReentrant
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Context,
+    External,
+    Instance,
+    Mapping,
+    Partial,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.domain.walk import Along, certain_inputs, gradient_inputs, reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.parameters import children_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, tensor_of
@@ -34,20 +54,94 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         return unknown_call(machine, state, args.values(), node)
     keywords = {name: value for name, value in args.keywords.items() if name not in _OPTIONS}
     given = Args(args.positional[1:], keywords)
-    reentrant = args.keywords.get("use_reentrant", True)
-    if reentrant is False:
-        before = fresh_address()
-        return _hidden(state, machine.call(state, args.positional[0], given, node), before, node)
-    if reentrant is not True or args.keywords.get("context_fn") is not None:
+    reentrant = _is_reentrant(args)
+    if reentrant is None:
         return unknown_call(machine, state, args.values(), node)
+    if _refuses_options(machine, args, keywords, reentrant, node):
+        return Unknown("raised")
+    return _through(machine, state, reentrant, args.positional[0], given, node)
+
+
+def _is_reentrant(args: Args) -> bool | None:
+    """Return whether a checkpoint is reentrant, which it is where nothing is said."""
+    chosen = args.keywords.get("use_reentrant")
+    return True if chosen is None else chosen if isinstance(chosen, bool) else None
+
+
+def _refuses_options(
+    machine: Machine, args: Args, keywords: dict[str, Value], reentrant: bool, node: cst.CSTNode
+) -> bool:
+    """Return whether torch raises on the arguments, which a reentrant checkpoint takes by position only."""
+    named = [*keywords, *(name for name in ("context_fn", "debug") if args.keywords.get(name, False) is not False)]
+    checked = args.keywords.get("determinism_check", "default")
+    if reentrant and named:
+        machine.emit(CheckpointOption(node, named[0], reentrant))
+    elif not reentrant and isinstance(checked, str) and checked not in ("default", "none"):
+        machine.emit(CheckpointOption(node, "determinism_check", reentrant))
+    else:
+        return False
+    return True
+
+
+def checkpoint_sequential(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """checkpoint_sequential(functions, segments, input, use_reentrant=...): all segments but the last."""
+    functions, segments = args.get(0, "functions"), args.get(1, "segments")
+    record = state.heap.get(functions.id) if isinstance(functions, Ref) else None
+    parts = known_items(state, functions)
+    if isinstance(record, Instance) and record.cls == External("torch.nn.Sequential") and not record.open:
+        parts = tuple(one for _, one in children_of(state, record))
+    reentrant = _is_reentrant(args)
+    if not parts or type(segments) is not int or segments < 1 or reentrant is None or args.open:
+        return unknown_call(machine, state, args.values(), node)
+    more = [name for name in args.keywords if name not in _OF_SEQUENTIAL]
+    if more or len(args.positional) > 4 or segments > len(parts):
+        machine.emit(CheckpointOption(node, more[0] if more else "", reentrant))
+        return Unknown("raised")
+    size, value = len(parts) // segments, args.get(2, "input")
+    for start in range(0, size * (segments - 1), size):
+        run = Partial(External(CHAIN), (parts[start : start + size],), ())
+        value = _through(machine, state, reentrant, run, Args((value,)), node)
+    return chain(machine, state, Args((parts[size * (segments - 1) :], value)), node)
+
+
+_OF_SEQUENTIAL = frozenset({"functions", "segments", "input", "use_reentrant", "preserve_rng_state"})
+
+CHAIN = "torch.utils.checkpoint.<chain>"
+"""The function of a segment."""
+
+
+def chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Call functions one after another."""
+    parts, value = args.positional
+    assert type(parts) is tuple
+    for one in parts:
+        value = machine.call(state, one, Args((value,)), node)
+    return value
+
+
+def _through(machine: Machine, state: State, reentrant: bool, function: Value, given: Args, node: cst.CSTNode) -> Value:
+    """Return what a function gives below a checkpoint."""
+    if not reentrant:
+        before, former = fresh_address(), state.fork()
+        value = machine.call(state, function, given, node)
+        changes = any(
+            isinstance(record, (Instance, Sequence, Mapping)) and state.heap.get(address) is not record
+            for address, record in former.heap.items()
+        )
+        result = _hidden(state, value, before, node)
+        kept = _kept(state, value, before) if changes else None
+        made = tensor_of(state, result)
+        if kept is not None and made is not None:
+            machine.recomputed[made.node.id] = (function, given, kept)
+        return result
     sources = [tensor_at(state, ref) for value in given.positional if (ref := known_tensor(machine, state, value))]
     if state.grad is True and any(one.grad is True for one in sources):
         before = fresh_address()
-        value = machine.call(state, args.positional[0], given, node)
+        value = machine.call(state, function, given, node)
         return _run_later(machine, state, value, sources, before, node)
     if not _is_data(machine, state, given):
-        return unknown_call(machine, state, args.values(), node)
-    return _cut(state, machine.call(state, args.positional[0], given, node), node)
+        return unknown_call(machine, state, (function, *given.values()), node)
+    return _cut(state, machine.call(state, function, given, node), node)
 
 
 def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
@@ -79,15 +173,52 @@ def _run_later(
     return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
 
 
-def refuses_walk(machine: Machine, nodes: Iterable[Node], wanted: set[int] | None, node: cst.CSTNode) -> bool:
-    """Return whether a backward raises at a reentrant checkpoint: one that asks for some gradients only, or finds none.
+class Kept(NamedTuple):
+    """How many tensors the operations of a function have certainly saved, and which may have saved more."""
+
+    tensors: int
+    others: Counter[tuple[str, cst.CSTNode]]
+
+
+def _kept(state: State, value: Value, before: int) -> Kept | None:
+    """Return what the operations that a function ran for its result have saved; None if some are not known."""
+    record = tensor_of(state, value)
+    if record is None:
+        return None
+    nodes = [one for one in reachable([record.node], gradient_inputs) if not _came_in(one, before)]
+    if any(one.tracked is None or one.op == "call" for one in nodes):
+        return None
+    others = (one for one in nodes if one.maybe_saved or canonical(one.op) not in SAVES_AS_LISTED)
+    return Kept(sum(len(one.saved) for one in nodes), Counter((one.op, one.syntax) for one in others))
+
+
+def _runs_differently(machine: Machine, state: State, at: Node) -> bool:
+    """Return whether a function, run as backward runs it again, certainly saves fewer tensors than before."""
+    function, given, first = machine.recomputed[at.id]
+    assert isinstance(first, Kept)
+    again, before = state.fork(), fresh_address()
+    machine.expected += 1  # What it does wrong has been reported of its first run.
+    mode = enter_mode(machine, again, Context("enable_grad"))
+    kept = _kept(again, machine.call(again, function, given, at.syntax), before)
+    leave_mode(again, mode)
+    machine.expected -= 1
+    return kept is not None and kept.tensors < first.tensors and kept.others <= first.others
+
+
+def refuses_walk(
+    machine: Machine, state: State, nodes: Iterable[Node], wanted: set[int] | None, node: cst.CSTNode
+) -> bool:
+    """Return whether a backward raises at a checkpoint that it runs through.
 
     `wanted`: what lies on a way to the gradients that are asked for. Torch knows the arguments of a checkpoint only:
     for the gradient of a parameter inside, the checkpoint is not run at all.
     """
-    if not machine.reentrant:
+    if not machine.reentrant and not machine.recomputed:
         return False
     for one in nodes:
+        if one.id in machine.recomputed and _runs_differently(machine, state, one):
+            machine.emit(CheckpointReentrant(node, "different", one.syntax))
+            return True
         live, sources = machine.reentrant.get(one.id, (True, frozenset[int]()))
         if wanted & sources if wanted is not None else not live:
             machine.emit(CheckpointReentrant(node, "constant" if wanted is None else "selective", one.syntax))

@@ -33,7 +33,7 @@ from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, note_wanted
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
-from gradlint.interpreter.torch.checkpoint import checkpoint
+from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
@@ -168,6 +168,7 @@ def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """set_default_dtype(...): what is made without a type has another one from here on."""
     machine.announce(state, DefaultTypeSet(node))
+    machine.default_set = True
     return None
 
 
@@ -320,6 +321,8 @@ SPECIAL: dict[str, Native] = {
     **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
     **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
     "torch.utils.checkpoint.checkpoint": checkpoint,
+    "torch.utils.checkpoint.checkpoint_sequential": checkpoint_sequential,
+    CHAIN: chain,
     "torch.distributed.tensor.parallel.parallelize_module": lambda machine, state, args, node: args.get(0, "module"),
     **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
     **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),

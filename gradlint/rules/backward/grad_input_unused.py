@@ -1,19 +1,26 @@
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import EventRule, Report
 
+_Event: TypeAlias = (
+    refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.GradInputsEmpty | refusal.UnusedGradientUsed
+)
 
-class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.UnusedGradientUsed]):
+
+class GradInputUnused(EventRule[_Event]):
     """`autograd.grad` differentiates with respect to a tensor that the output does not depend on.
 
     What torch does
         For an input that requires grad but is not part of the output's graph, it raises a RuntimeError:
         "The differentiated Tensor at index 1 appears to not have been used in the graph. Set
         allow_unused=True if this is the desired behavior." For an input that does not require grad, the
-        error is "One of the differentiated Tensors does not require grad". With `allow_unused=True` it gives None
-        for an unused input, with which Python cannot compute.
+        error is "One of the differentiated Tensors does not require grad", and with `backward(inputs=...)` "can't
+        retain_grad on Tensor that has requires_grad=False". An empty list is rejected: "`inputs` argument to `grad()`
+        cannot be empty". With `allow_unused=True` it gives None for an unused input, with which Python cannot compute.
 
     Why it matters
         Usually the input is not the tensor that was used but a view of it or a copy
@@ -38,6 +45,8 @@ class GradInputUnused(EventRule[refusal.GradInputUnused | refusal.GradInputWitho
     torch_says = (
         "One of the differentiated Tensors does not require grad",
         "appears to not have been used in the graph",
+        "can't retain_grad on Tensor",
+        "cannot be empty",
         "unsupported operand type.*NoneType",
         "NoneType' object",
         "not NoneType",
@@ -58,10 +67,15 @@ b = torch.ones(2, requires_grad=True)
 torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
 """
 
-    def check(
-        self, event: refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.UnusedGradientUsed
-    ) -> Report | None:
+    def check(self, event: _Event) -> Report | None:
         """Report the call, for an input that is not used or does not require grad, or the use of its None."""
+        if isinstance(event, refusal.GradInputsEmpty):
+            call = "backward" if event.call == "backward" else "autograd.grad"
+            return Report(
+                event.node,
+                f"the list of inputs that `{call}` is given is empty: torch raises here",
+                hint="pass tensors that require grad; an iterator such as `model.parameters()` is empty after one use",
+            )
         if isinstance(event, refusal.UnusedGradientUsed):
             return Report(
                 event.node,
@@ -71,9 +85,11 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
             )
         unused = isinstance(event, refusal.GradInputUnused)
         reason, hint = _UNUSED if unused else _WITHOUT_GRAPH
+        backward = isinstance(event, refusal.GradInputWithoutGraph) and event.call == "backward"
+        call = "backward" if backward else "autograd.grad"
         return Report(
             event.node,
-            f"`autograd.grad` differentiates with respect to a tensor that {reason}: torch raises here",
+            f"`{call}` differentiates with respect to a tensor that {reason}: torch raises here",
             hint=hint,
             related=((event.made, "the input is created here"),),
             repair=with_argument(event.node, "allow_unused=True", safe=False) if unused else None,

@@ -45,6 +45,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "size",
         "no level exists",
         "structure",
+        "Jacobian mismatch",
         "strict",
         "only",
     )
@@ -81,6 +82,8 @@ gradient = grad(loss)(torch.randn(3))
             end="output" if backwards else "input",
             ends="the output" if backwards else "the primals",
         )
+        if event.reason == "check-precision":
+            return Report(event.node, f"`{event.transform}` {said}, with which it fails", severity="warning")
         return Report(event.node, f"`{event.transform}` {said}: torch raises here")
 
 
@@ -103,6 +106,7 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "scalar-size": "expects the function to return a tensor with one element, but it returns more",
     "strict-output": "with `strict=True` rejects an output that does not depend on the inputs",
     "strict-input": "with `strict=True` rejects an output that does not depend on input {got}",
+    "strict-jacobian": "with `strict=True` rejects a first derivative by input {got} that is constant",
     "strict-vectorize": "does not accept `strict` together with `vectorize`",
     "forward-unvectorized": 'with `strategy="forward-mode"` requires `vectorize=True`',
     "vector-missing": "requires `v` if the {end} has more than one element",
@@ -114,6 +118,9 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "tangent-structure": "is given tangents that are not nested like {ends}",
     "tangent-shape": "is given tangents of a different shape from {ends}",
     "tangent-dtype": "is given tangents of a different dtype from {ends}",
+    "check-without-grad": "is given no input that requires grad",
+    "check-precision": "is given an input of dtype {got}, which is too coarse for finite differences of `eps=1e-6`",
+    "check-overlap": "is given an expanded input, whose elements share memory",
     "randomness": 'takes "error", "different" or "same" as `randomness`',
     "chunk-size": "takes a positive `chunk_size`",
     "map-nothing": "is given no input to map over",

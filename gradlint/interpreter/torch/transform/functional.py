@@ -10,11 +10,13 @@ from gradlint.domain.announcement import ConstantGradient
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Context, Ref, Tensor, Value
+from gradlint.domain.value import Args, Context, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import certain_inputs, leaves, reachable
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.backward import second_edges
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -63,12 +65,52 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         return inside.RAISED
     if strict is True and not _depends(machine, state, name, inner, value, node):
         return inside.RAISED
+    if strict is True and name in _OF_NUMBERS and not _bends(machine, state, name, inner, value, node):
+        return inside.RAISED
     if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
         return inside.RAISED
     create = args.get(_CREATE_GRAPH[name], "create_graph", False)
     if create is False:
         return _constants(machine, state, name, inner, value, given, node)
     return _result(state, name, value, given, node)
+
+
+def gradcheck(name: str) -> Native:
+    """gradcheck(f, inputs), gradgradcheck(f, inputs): derivatives are compared with finite differences."""
+
+    def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        inputs = args.get(1, "inputs")
+        given = (inputs,) if tensor_of(state, inputs) is not None else known_items(state, inputs)
+        if args.open or given is None or machine.transforms:
+            return unknown_call(machine, state, args.values(), node)
+        if not _checkable(machine, state, name, given, args, node):
+            return inside.RAISED
+        inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
+        return Unknown("bool")
+
+    return call
+
+
+def _checkable(machine: Machine, state: State, name: str, given: _Values, args: Args, node: cst.CSTNode) -> bool:
+    """Return whether finite differences of the inputs can be taken, as far as is known."""
+    records = [tensor_of(state, one) for one in given]
+    if all(one is not None and one.grad is False for one in records) or (
+        not records or all(no_tensor(state, one) for one in given)
+    ):
+        return inside.unfit(machine, node, name, "check-without-grad")
+    for one in records:
+        if one is None or one.grad is not True:
+            continue
+        if one.view is not None and one.view.overlaps:
+            return inside.unfit(machine, node, name, "check-overlap")
+        if one.dtype in _COARSE and not machine.default_set and not args.keywords.keys() & _LENIENT:
+            inside.unfit(machine, node, name, "check-precision", one.dtype)
+            break
+    return True
+
+
+_COARSE = frozenset({"float32", "float16", "bfloat16", "complex64"})
+_LENIENT = frozenset({"eps", "raise_exception"})
 
 
 _CREATE_GRAPH = {"jacobian": 2, "hessian": 2, "vjp": 3, "jvp": 3, "vhp": 3, "hvp": 3}
@@ -104,6 +146,16 @@ def _depends(machine: Machine, state: State, name: str, inner: _Values, output: 
             leaf = tensor_of(state, source)
             if within is not None and leaf is not None and leaf.node.id not in within:
                 return inside.unfit(machine, node, name, "strict-input", index)
+    return True
+
+
+def _bends(machine: Machine, state: State, name: str, inner: _Values, output: Value, node: cst.CSTNode) -> bool:
+    """Return whether the first derivative may depend on anything, as `strict` asks of a second one."""
+    roots = [one for one in (output if type(output) is tuple else (output,)) if isinstance(one, Ref)]
+    for index, source in enumerate(inner):
+        leaf = tensor_of(state, source)
+        if roots and leaf is not None and not second_edges(machine, state, roots, leaf):
+            return inside.unfit(machine, node, name, "strict-jacobian", index)
     return True
 
 

@@ -14,7 +14,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform import derivatives, mapping
-from gradlint.interpreter.torch.transform.functional import functional
+from gradlint.interpreter.torch.transform.functional import functional, gradcheck
 from gradlint.interpreter.torch.transform.inside import mismatch
 from gradlint.interpreter.torch.transform.trees import no_tensor
 
@@ -94,6 +94,11 @@ TRANSFORMS: dict[str, Native] = {
             ("exit_dual_level", leave),
             ("make_dual", make_dual),
         )
+    },
+    **{
+        f"torch.autograd.{place}{name}": gradcheck(name)
+        for place in ("", "gradcheck.")
+        for name in ("gradcheck", "gradgradcheck")
     },
     **{
         f"torch.autograd.functional.{name}": functional(name)
