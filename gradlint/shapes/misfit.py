@@ -367,7 +367,7 @@ def _transpose(args: Args) -> Misfit | None:
     return _dimension({"input": tensor(args), "dim": dims})
 
 
-@check("unsqueeze")
+@check("unsqueeze", "unsqueeze_copy")
 def _unsqueeze(args: Args) -> Misfit | None:
     self, dim = tensor(args).shape, args.get("dim")
     wrong = self is not None and type(dim) is int and axis(dim, len(self) + 1) is None

@@ -89,13 +89,18 @@ class Operation:
     def _describe(self) -> None:
         """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
         records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
-        if records and len(records) == len(self.inputs):
+        if records and len(records) == len(self.inputs) and not self._repeats():
             if all(record.shape is not None for record in records):
                 ranks = [len(record.shape or ()) for record in records]
                 self.flags["@ndim"] = max(ranks)
                 self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
             if all("contiguous" in record.tags for record in records):
                 self.flags["@contiguous"] = "yes"
+
+    def _repeats(self) -> bool:
+        """Return whether one tensor is given several times in a tuple: it is one input, and counts once."""
+        given = [value for value in self.bound.values() if type(value) is tuple]
+        return any(isinstance(one, Ref) and value.count(one) > 1 for value in given for one in value)
 
     def _inputs(self, args: Args) -> Iterable[Input]:
         params = {param.name: param for param in self.overload}
