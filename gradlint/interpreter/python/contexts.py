@@ -58,6 +58,12 @@ def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
     return saved
 
 
+def end_call(state: State, context: Context) -> None:
+    """`set_grad_enabled(x)` took effect when it was called: what it is put around, a block or a function, ends that."""
+    if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
+        state.grad, state.off = context.former, None
+
+
 def leave_mode(state: State, saved: GradMode) -> None:
     """Restore the grad mode."""
     state.grad, state.inference, state.blocked = saved

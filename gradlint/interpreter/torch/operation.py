@@ -87,7 +87,7 @@ class Operation:
         self._describe()
 
     def _describe(self) -> None:
-        """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
+        """Flags that speak of the call as a whole: the ranks, and whether all inputs, or the first, are contiguous."""
         records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
         if records and len(records) == len(self.inputs) and not self._repeats():
             if all(record.shape is not None for record in records):
@@ -95,7 +95,9 @@ class Operation:
                 self.flags["@ndim"] = max(ranks)
                 self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
             if all("contiguous" in record.tags for record in records):
-                self.flags["@contiguous"] = "yes"
+                self.flags["@contiguous"] = self.flags["@first"] = "yes"
+            elif "contiguous" in records[0].tags:
+                self.flags["@first"] = "yes"
 
     def _repeats(self) -> bool:
         """Return whether one tensor is given several times in a tuple: it is one input, and counts once."""
