@@ -80,8 +80,8 @@ def elsewhere(path: str, name: str) -> str | None:
     ('torch.nn.NLLLoss', 'optimizer.zero_grad')
     """
     known = names_of(path)
-    if known is None or name in known or name.startswith("_"):
-        return None
+    if known is None or name in known or name.startswith("_") or path.startswith("torch.backends"):
+        return None  # Those of backends make up attributes: not all of them are listed.
     if path in _OTHERS:
         return _OTHERS[path].get(name)
     found = [one for one in _data()["names"] if one not in _OTHERS and name in (names_of(one) or ())]
@@ -98,7 +98,11 @@ _OTHERS: Mapping[str, Mapping[str, str]] = {
     TENSOR: {
         **{name: f"optimizer.{name}" for name in ("zero_grad", "step")},
         **{name: f"model.{name}" for name in ("parameters", "named_parameters", "train", "eval", "state_dict")},
-        "astype": "to", "copy": "clone", "asnumpy": "numpy", "cast": "to", "assign": "copy_",
+        "astype": "to",
+        "copy": "clone",
+        "asnumpy": "numpy",
+        "cast": "to",
+        "assign": "copy_",
     },
     MODULE: {"backward": "loss.backward", "step": "optimizer.step", "detach": "output.detach"},
     OPTIMIZER: {"backward": "loss.backward", "parameters": "model.parameters"},

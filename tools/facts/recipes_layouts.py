@@ -25,19 +25,19 @@ def _turned(tensor: torch.Tensor) -> torch.Tensor:
 
 def _products() -> Iterator[Recipe]:
     """Matrices and vectors after batches of matrices: torch folds the batch into rows, with a copy if it has to."""
-    for first, rows in ((cube, 4), (image, 4), (x, 3)):
+    for first, rows in ((cube, 4), (image, 4), (torch.linspace(-1, 1, 48).reshape(1, 2, 3, 2, 4), 4), (x, 3)):
         weight = torch.linspace(-1, 1, rows * 2).reshape(rows, 2)
         for one in (first, _turned(first)):
-            for other in (weight, _turned(weight), weight[:, 0].contiguous()):
+            for other in (weight, _turned(weight), *[weight[:, 0].contiguous()] * 2):
                 for name in ("matmul", "Tensor.matmul", "Tensor.__matmul__"):
-                    yield from [call(name, one, other)] * 2
+                    yield call(name, one, other)
             for other in (weight.t().contiguous(), weight.t()):
-                yield from [call("nn.functional.linear", one, other)] * 2
-                yield from [call("nn.functional.linear", one, other, torch.tensor([0.5, -0.5]))] * 2
+                yield call("nn.functional.linear", one, other)
+                yield call("nn.functional.linear", one, other, torch.tensor([0.5, -0.5]))
 
 
 def _convolutions() -> Iterator[Recipe]:
-    """Settings as numbers, each alone; `same` pads evenly where the reach of the kernel is even."""
+    """Settings as numbers, each alone; for `same`, torch pads a copy where the kernel reaches further to one side."""
     inputs = (torch.linspace(-1, 1, 24).reshape(1, 2, 12), torch.linspace(-1, 1, 200).reshape(1, 2, 10, 10))
     for count, first in enumerate((*inputs, torch.linspace(-1, 1, 432).reshape(1, 2, 6, 6, 6)), start=1):
         weight = torch.linspace(-1, 1, 4 * 3**count).reshape(2, 2, *[3] * count)
@@ -49,17 +49,21 @@ def _convolutions() -> Iterator[Recipe]:
             {"stride": 2},
             {"dilation": 2, "padding": 2},
         ):
-            for prefix in ("nn.functional.", ""):
-                yield call(f"{prefix}conv{count}d", first, weight, **settings)
-                yield call(f"{prefix}conv{count}d", first, weight, bias, **settings)
-                yield call(f"{prefix}conv_transpose{count}d", first, weight, **settings)
+            for given in ((), (bias,)):
+                yield call(f"nn.functional.conv{count}d", first, weight, *given, **settings)
+                yield call(f"nn.functional.conv_transpose{count}d", first, weight, *given, **settings)
+        for given in ((), (bias,)):
+            for kernel in (weight, torch.linspace(-1, 1, 4 * 2**count).reshape(2, 2, *[2] * count)):
+                for settings in ({}, {"dilation": 1}, {"dilation": [1] * count}):
+                    yield call(f"nn.functional.conv{count}d", first, kernel, *given, padding="same", **settings)
 
 
 def _transforms() -> Iterator[Recipe]:
-    """Dimensions alone, with the length that the tensor has."""
+    """Dimensions alone, with the length that the tensor has; and other lengths alone."""
     for stem in ("fft", "ifft", "rfft", "ihfft"):
         for dim in (0, 1, -1):
             yield from [call(f"fft.{stem}", one, dim=dim) for one in (x, cube)]
+        yield from [call(f"fft.{stem}", one, n) for one in (x, cube) for n in (3, 9)]
     for stem in ("rfft2", "rfftn", "ihfft2", "ihfftn"):
         for dim in ((0, 1), (-2, -1)):
             yield from [call(f"fft.{stem}", one, dim=dim) for one in (x, cube)]
