@@ -54,8 +54,9 @@ def _convolutions() -> Iterator[Recipe]:
                 yield call(f"nn.functional.conv_transpose{count}d", first, weight, *given, **settings)
         for given in ((), (bias,)):
             for kernel in (weight, torch.linspace(-1, 1, 4 * 2**count).reshape(2, 2, *[2] * count)):
-                for settings in ({}, {"dilation": 1}, {"dilation": [1] * count}):
-                    yield call(f"nn.functional.conv{count}d", first, kernel, *given, padding="same", **settings)
+                for dilation in (1, [1] * count):
+                    yield call(f"nn.functional.conv{count}d", first, kernel, *given, padding="same", dilation=dilation)
+                yield call(f"nn.functional.conv{count}d", first, kernel, *given, padding="same")
 
 
 def _transforms() -> Iterator[Recipe]:
@@ -65,8 +66,8 @@ def _transforms() -> Iterator[Recipe]:
             yield from [call(f"fft.{stem}", one, dim=dim) for one in (x, cube)]
         yield from [call(f"fft.{stem}", one, n) for one in (x, cube) for n in (3, 9)]
     for stem in ("rfft2", "rfftn", "ihfft2", "ihfftn"):
-        for dim in ((0, 1), (-2, -1)):
-            yield from [call(f"fft.{stem}", one, dim=dim) for one in (x, cube)]
+        for dims in ((0, 1), (-2, -1)):
+            yield from [call(f"fft.{stem}", one, dim=dims) for one in (x, cube)]
 
 
 def _fills() -> Iterator[Recipe]:

@@ -17,6 +17,7 @@ from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
 from gradlint.interpreter.libraries.schedules import SCHEDULES
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -76,9 +77,16 @@ def _array(name: str) -> Native:
         known = tuple(size if isinstance(size, int) else None for size in sizes or ())
         dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
         kind = "float64" if dtype is None and name != "full" else NUMPY_TYPES.get(getattr(dtype, "path", ""))
-        return Unknown("array", None, ("array", known, kind, node), node)
+        return _fresh(state, Unknown("array", None, ("array", known, kind, node), node))
 
     return make
+
+
+def _fresh(state: State, array: Unknown) -> Unknown:
+    """Return a new array, which no tensor is made over: one that the same line made before is another."""
+    if (MEMORY, array) in state.facts:
+        state.decide((MEMORY, array), None)
+    return array
 
 
 _SOURCES = ("numpy.random", "numpy.random.Generator", "numpy.random.RandomState")
@@ -100,7 +108,7 @@ def _float64(place: int) -> Native:
         plain = sized is not None and "dtype" not in args.keywords and not args.open
         if not plain or len(args.positional) > place + 1 or not isinstance(found, Unknown):
             return found
-        return Unknown("array", found.origin, ("array", None, "float64", node), node)
+        return _fresh(state, Unknown("array", found.origin, ("array", None, "float64", node), node))
 
     return draw
 
@@ -120,7 +128,7 @@ def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     kind = "float64" if made.dtype == "float32" else made.dtype
     if wanted is not None:
         kind = NUMPY_TYPES.get(getattr(wanted, "path", ""))
-    return Unknown("array", None, ("array", made.shape, kind, node), node)
+    return _fresh(state, Unknown("array", None, ("array", made.shape, kind, node), node))
 
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -19,6 +19,9 @@ ONCE = "once_differentiable"
 STACK = "contextlib.ExitStack"
 """The kind of a stack of contexts, whose modes end with its block."""
 
+MEMORY = "memory"
+"""The fact of an array, with this before it in the key: the tensor that was made over its memory."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
