@@ -29,7 +29,7 @@ NAMESPACES = (
     *("torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.nn.utils.rnn"),
     *("torch.nn.parallel", "torch.optim", "torch.optim.lr_scheduler", "torch.autograd", "torch.linalg", "torch.fft"),
     *("torch.special", "torch.distributions", "torch.utils", "torch.utils.data", "torch.cuda", "torch.cuda.amp"),
-    *("torch.amp", "torch.backends", "torch.backends.cudnn", "torch.nn.utils.parametrizations"),
+    *("torch.amp", "torch.backends", "torch.backends.cudnn", "torch.nn.utils.parametrizations", "torch.functional"),
 )
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer")
 

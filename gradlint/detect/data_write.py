@@ -33,7 +33,8 @@ class DataWriteDetector(Detector[None]):
 
     def on_stale_saved_used(self, state: State, it: StaleSavedUsed) -> None:
         """Report a write that the version counter did not count: torch notices nothing, and is wrong."""
-        self.report(HiddenWriteToSaved(it.write.syntax, it.saver.syntax, it.saver.op, it.node))
+        numpy = it.write.op.startswith("numpy ")
+        self.report(HiddenWriteToSaved(it.write.syntax, it.saver.syntax, it.saver.op, it.node, numpy))
 
 
 def _is_kept(machine: Machine, state: State, memory: int) -> bool:

@@ -55,6 +55,9 @@ class SpellingDetector(Detector[None]):
         What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
         knows which.
         """
+        foreign = names.elsewhere(names.TENSOR, name)
+        if foreign is not None and _is_plain_tensor(made) and not self._is_assigned(name):
+            return MisspeltName(node, "tensor", name, foreign)
         if made.op in _UNSEEN or name in _OF_CONTAINERS:
             return None
         if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
@@ -83,7 +86,8 @@ class SpellingDetector(Detector[None]):
             real = names.near_own(name, ENGINES[record.cls.path])
             return None if real is None else MisspeltName(node, record.cls.path.rpartition(".")[2], name, real)
         is_optimizer = _is_optimizer(state, record.cls)
-        real = names.meant(names.OPTIMIZER if is_optimizer else names.MODULE, name)
+        kinds = names.OPTIMIZER if is_optimizer else names.MODULE
+        real = names.meant(kinds, name) or names.elsewhere(kinds, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
         if real is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
@@ -252,4 +256,6 @@ def _wrong_name(node: cst.CSTNode, owner: str, name: str) -> Fault | None:
         return DeprecatedName(node, path, instead)
     if (real := names.meant(owner, name)) is not None:
         return MisspeltName(node, owner, name, real, names.is_same_word(name, real))
+    if (real := names.elsewhere(owner, name)) is not None:
+        return MisspeltName(node, owner, name, real)
     return None

@@ -65,7 +65,49 @@ def meant(path: str, name: str) -> str | None:
     known = names_of(path)
     if known is None or name in known or name.startswith("_") or _OF_BACKENDS.fullmatch(name):
         return None
-    return nearest(name, (one for one in known if not one.startswith("_")))
+    public = [one for one in known if not one.startswith("_")]
+    found = nearest(name, public)
+    if found is None and path not in (TENSOR, MODULE, OPTIMIZER) and len(name) >= _SHORTEST:
+        found = next((one for one in sorted(public) if one.startswith(f"{name}_")), None)
+    return found
+
+
+@cache
+def elsewhere(path: str, name: str) -> str | None:
+    """Return where the name stands that a namespace or a kind of object lacks: in another namespace, or another kind.
+
+    >>> elsewhere("torch", "NLLLoss"), elsewhere("torch.Tensor", "zero_grad")
+    ('torch.nn.NLLLoss', 'optimizer.zero_grad')
+    """
+    known = names_of(path)
+    if known is None or name in known or name.startswith("_") or path.startswith("torch.backends"):
+        return None  # Those of backends make up attributes: not all of them are listed.
+    if path in _OTHERS:
+        return _OTHERS[path].get(name)
+    found = [one for one in _data()["names"] if one not in _OTHERS and name in (names_of(one) or ())]
+    return f"{min(found, key=_distant)}.{name}" if found else None
+
+
+def _distant(path: str) -> tuple[int, str]:
+    """Of several namespaces, the one that names are at home in, rather than one that has merely imported them."""
+    return (_HOMES.index(path) if path in _HOMES else len(_HOMES), path)
+
+
+_HOMES = ("torch", "torch.nn", "torch.optim", "torch.nn.functional", "torch.optim.lr_scheduler", "torch.utils.data")
+_OTHERS: Mapping[str, Mapping[str, str]] = {
+    TENSOR: {
+        **{name: f"optimizer.{name}" for name in ("zero_grad", "step")},
+        **{name: f"model.{name}" for name in ("parameters", "named_parameters", "train", "eval", "state_dict")},
+        "astype": "to",
+        "copy": "clone",
+        "asnumpy": "numpy",
+        "cast": "to",
+        "assign": "copy_",
+    },
+    MODULE: {"backward": "loss.backward", "step": "optimizer.step", "detach": "output.detach"},
+    OPTIMIZER: {"backward": "loss.backward", "parameters": "model.parameters"},
+}
+"""What is asked of one kind of object and is there in another, or in that of another library."""
 
 
 @cache
@@ -137,13 +179,16 @@ def _letters(name: str) -> str:
 
 
 def _same_letters(name: str, real: str) -> bool:
-    return _letters(name) == _letters(real) and len(name) >= _SHORTEST - 1
+    """Short names differ in nothing but capitals: `optim.Sgd`."""
+    if len(name) < _SHORTEST - 1:
+        return len(name) > 2 and name.lower() == real.lower()
+    return _letters(name) == _letters(real)
 
 
 def _other_ending(name: str, real: str) -> bool:
-    """`backwards`, `parameter`, `nn.CrossEntropy`"""
+    """`backwards`, `parameter`, `nn.CrossEntropy`, `F.cross_entropy_loss`"""
     one, other = _letters(name), _letters(real)
-    if f"{one}loss" == other:
+    if f"{one}loss" == other or one == f"{other}loss":
         return True
     return min(len(one), len(other)) >= _SHORTEST - 1 and one in (f"{other}s", other.removesuffix("s"))
 

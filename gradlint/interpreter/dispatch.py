@@ -35,7 +35,7 @@ from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
-from gradlint.interpreter.python.contexts import STACK, enter_mode
+from gradlint.interpreter.python.contexts import STACK, end_call, enter_mode
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
@@ -226,6 +226,7 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
             return call_torch(machine, state, func.path, args, node)
         return _library(machine, state, func.path, args, node)
     if isinstance(func, values.Context):
+        end_call(state, func)
         return with_mode(args.positional[0], func) if args.positional else Unknown()
     if isinstance(func, values.Partial):
         return call_value(machine, state, func.function, _completed(func, args), node)

@@ -24,9 +24,9 @@ TRUSTED = (
     "track_running_stats", "elementwise_affine", "other", "exponent", "p", "dropout_p", "ord", "weight",
     "return_inverse", "return_counts", "as_tuple", "requires_grad", "full_matrices", "compute_uv", "upper",
     "mode", "min", "max", "label_smoothing", "copy", "approximate", "rounding_mode", "elementwise_affine",
-    "alpha", "beta",
+    "alpha", "beta", "n", "padding",
 )  # fmt: skip
-LAST = ("@contiguous", "@ranks", "@ndim")
+LAST = ("@contiguous", "@ranks", "@ndim", "@first")
 # Numbers are one case, except for these values of these arguments, which torch's formulas treat apart.
 _SPECIAL = frozenset(["0", "1", "2", "0.0", "1.0", "2.0", "0.5", "-1", "-1.0", "inf", "-inf"])
 _SPECIAL_OF = frozenset([

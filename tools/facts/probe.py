@@ -132,6 +132,7 @@ def flags_of(call: Call, defaults: Mapping[str, str]) -> dict[str, str]:
     tensors = [t for value in call.named.values() for t in tensors_in(value)]
     flags["@contiguous"] = "yes" if all(t.is_contiguous() for t in tensors) else "no"
     if tensors:
+        flags["@first"] = "yes" if tensors[0].is_contiguous() else "no"
         flags["@ranks"] = "r" + "x".join(str(t.ndim) for t in tensors)
         flags["@ndim"] = str(max(t.ndim for t in tensors))
     return flags

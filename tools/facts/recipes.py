@@ -11,7 +11,7 @@ import math
 
 import torch
 
-from tools.facts import recipes_functions
+from tools.facts import recipes_functions, recipes_layouts
 from tools.facts.recipe_inputs import Recipe, call, cube, i, image, ints, mask, one, square, v, x, y, zero_d
 
 _PROPERTIES = [
@@ -247,6 +247,7 @@ def groups() -> dict[str, list[Recipe]]:
         recipes_functions.losses,
         recipes_functions.queries,
         recipes_functions.methods,
+        recipes_layouts.layouts,
     )
     for recipe in [recipe for part in parts for recipe in part()]:
         found.setdefault(recipe.name, []).append(recipe)

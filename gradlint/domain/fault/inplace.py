@@ -31,11 +31,15 @@ class DataWrite(Fault):
 
 
 class HiddenWriteToSaved(Fault):
-    """A write past the version counter changes what `saver` saved, so that the gradient of `backward` is wrong."""
+    """A write past the version counter changes what `saver` saved, so that the gradient of `backward` is wrong.
+
+    `numpy`: it is a write to the array that a tensor shares its memory with; otherwise it goes through `.data`.
+    """
 
     saver: cst.CSTNode
     saver_op: str
     backward: cst.CSTNode
+    numpy: bool = False
 
 
 class SkipOverwritten(Fault):

@@ -10,7 +10,7 @@ from gradlint.domain.event import Fault
 
 
 class MisspeltName(Fault):
-    """A name that its owner does not have, and near which there is one that it has.
+    """A name that its owner does not have, and near which there is one that it has, or that stands elsewhere.
 
     `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
     the name is written to, which makes a new attribute that nothing reads; `needless`: what is meant has that value

@@ -17,6 +17,7 @@ from gradlint.interpreter.libraries.numpy_arrays import NUMPY_TYPES
 from gradlint.interpreter.libraries.schedules import SCHEDULES
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -76,28 +77,45 @@ def _array(name: str) -> Native:
         known = tuple(size if isinstance(size, int) else None for size in sizes or ())
         dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
         kind = "float64" if dtype is None and name != "full" else NUMPY_TYPES.get(getattr(dtype, "path", ""))
-        return Unknown("array", None, ("array", known, kind, node), node)
+        return _fresh(state, Unknown("array", None, ("array", known, kind, node), node))
 
     return make
 
 
+def _fresh(state: State, array: Unknown) -> Unknown:
+    """Return a new array, which no tensor is made over: one that the same line made before is another."""
+    if (MEMORY, array) in state.facts:
+        state.decide((MEMORY, array), None)
+    return array
+
+
 _SOURCES = ("numpy.random", "numpy.random.Generator", "numpy.random.RandomState")
-_DRAWN = ("normal", "standard_normal", "uniform", "random", "beta", "gamma", "laplace")
+_DRAWN = {
+    **dict.fromkeys(("normal", "uniform", "beta", "gamma", "laplace"), 2),
+    **dict.fromkeys(("exponential", "chisquare"), 1),
+    **dict.fromkeys(("standard_normal", "random", "random_sample"), 0),
+}
+"""Draws of float64, and where each takes the size."""
+
 _SPACES = ("linspace", "logspace", "geomspace")
 
 
-def _float64(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """normal(loc, scale, size), linspace(start, stop, num): float64, where an array is asked for and no other type."""
-    found, sized = _numpy(machine, state, args, node), args.get(2, "size")
-    plain = sized is not None and "dtype" not in args.keywords and not args.open
-    if not plain or not isinstance(found, Unknown):
-        return found
-    return Unknown("array", found.origin, ("array", None, "float64", node), node)
+def _float64(place: int) -> Native:
+    """normal(loc, scale, size), random(size): float64, where an array is asked for and no other type."""
+
+    def draw(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        found, sized = _numpy(machine, state, args, node), args.get(place, "size")
+        plain = sized is not None and "dtype" not in args.keywords and not args.open
+        if not plain or len(args.positional) > place + 1 or not isinstance(found, Unknown):
+            return found
+        return _fresh(state, Unknown("array", found.origin, ("array", None, "float64", node), node))
+
+    return draw
 
 
 def _spaced(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """linspace(start, stop, num): the number of values has a default."""
-    return _float64(machine, state, args._replace(keywords={"size": True, **args.keywords}), node)
+    return _float64(2)(machine, state, args._replace(keywords={"size": True, **args.keywords}), node)
 
 
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -110,7 +128,7 @@ def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     kind = "float64" if made.dtype == "float32" else made.dtype
     if wanted is not None:
         kind = NUMPY_TYPES.get(getattr(wanted, "path", ""))
-    return Unknown("array", None, ("array", made.shape, kind, node), node)
+    return _fresh(state, Unknown("array", None, ("array", made.shape, kind, node), node))
 
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -224,7 +242,8 @@ LIBRARIES: dict[str, Native] = {
     "numpy.asarray": _literal,
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
-    **{f"{source}.{name}": _float64 for source in _SOURCES for name in _DRAWN},
+    **{f"{source}.{name}": _float64(place) for source in _SOURCES for name, place in _DRAWN.items()},
+    **{f"numpy.random.RandomState.{name}": _array(name) for name in _RANDOM},
     **{f"numpy.{name}": _spaced for name in _SPACES},
     "numpy.random.default_rng": lambda *_: External("numpy.random.Generator"),
     "numpy.random.RandomState": lambda *_: External("numpy.random.RandomState"),

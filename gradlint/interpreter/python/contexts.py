@@ -19,6 +19,9 @@ ONCE = "once_differentiable"
 STACK = "contextlib.ExitStack"
 """The kind of a stack of contexts, whose modes end with its block."""
 
+MEMORY = "memory"
+"""The fact of an array, with this before it in the key: the tensor that was made over its memory."""
+
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
 
@@ -56,6 +59,12 @@ def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
     if state.grad is False and saved[0] is not False:
         state.blocked = Blocked("no_grad", context.syntax)
     return saved
+
+
+def end_call(state: State, context: Context) -> None:
+    """`set_grad_enabled(x)` took effect when it was called: what it is put around, a block or a function, ends that."""
+    if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
+        state.grad, state.off = context.former, None
 
 
 def leave_mode(state: State, saved: GradMode) -> None:

@@ -29,6 +29,7 @@ from gradlint.interpreter.libraries.numpy_arrays import arithmetic, is_number, j
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.branch import refuses_truth, truth
 from gradlint.interpreter.python.classes import find_method
+from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.parameters import LISTS, module_base
@@ -124,10 +125,12 @@ def operate(
 
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:
     """Write to a numpy array of a tensor's memory, which no version counter sees; return whether it is one."""
-    if value.key is None or value.key[0] != "memory":
+    if value.kind != "array" or value.key is None:
         return False
-    assert isinstance(value.key[1], Ref)
-    record = state.at(value.key[1], Tensor)
+    tensor = value.key[1] if value.key[0] == "memory" else state.facts.get((MEMORY, value))
+    record = state.heap.get(tensor.id) if isinstance(tensor, Ref) else None
+    if not isinstance(record, Tensor):
+        return False
     state.put(record.memory, (*state.writes(record.memory), Write(node, f"numpy {op}")))
     return True
 

@@ -9,7 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, STACK, enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, STACK, end_call, enter_mode, leave_mode
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
 
@@ -47,9 +47,7 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
 def _known(machine: Machine, state: State, instr: With, context: Context) -> list[State]:
     state.set(instr.dest, Unknown() if context.mode in ("expecting", "warned") else context.former)
     first_exit = len(machine.exits)
-    if context.mode == "set_grad_enabled" and isinstance(context.former, bool):
-        # `set_grad_enabled(x)` took effect when it was called; the block restores what was before the call.
-        state.grad, state.off = context.former, None
+    end_call(state, context)
     had_autocast = state.facts.get(AUTOCAST)
     had_level = state.facts.get(DUAL, False)
     saved = enter_mode(machine, state, context)

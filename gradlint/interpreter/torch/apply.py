@@ -16,6 +16,7 @@ from gradlint.domain.refusal.inplace import (
     OutRequiresGrad,
     UnrebasedView,
 )
+from gradlint.domain.refusal.shapes import ShapeMismatch
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
@@ -26,7 +27,6 @@ from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
-from gradlint.interpreter.torch.operands import operands_of
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
@@ -50,7 +50,7 @@ def apply(
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)
-    if call.misfit or _of_nothing(call):
+    if call.mistaken or _of_nothing(call) or _misfits(call):
         return Unknown("raised")  # What follows is not reachable on this path.
     if machine.transforms and _unsupported(call):
         return Unknown("raised")
@@ -70,6 +70,17 @@ def apply(
 def _of_nothing(call: Operation) -> bool:
     """Return whether an input list is empty: `cat` and `stack` raise, so what follows is not reachable."""
     return known_items(call.state, call.bound.get("tensors")) == ()
+
+
+def _misfits(call: Operation) -> bool:
+    """Return whether the shapes of the operands are refused; under a transform they are not those that torch sees."""
+    misfit = None if call.machine.transforms else call.misfit()
+    if misfit is None:
+        return False
+    records = [tensor_at(call.state, given.ref) for given in call.inputs if given.ref is not None]
+    made = tuple([next((one.syntax for one in records if one.shape == shape), None) for shape in misfit.shapes])
+    call.machine.emit(ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made))
+    return True
 
 
 def _unsupported(call: Operation) -> bool:
@@ -223,7 +234,7 @@ def _out(call: Operation, out: Value) -> Value:
     if record.inference is True and state.inference is False:
         machine.emit(InferenceChange(call.node, "out=", machine.inference_mode))
     bump(machine, state, target, Write(call.node, "out="))
-    size = result(call.name, operands_of(machine, state, call.bound))
+    size = result(call.name, {name: value for name, value in call.operands().items() if name != "out"})
     shape = size.shape if isinstance(size, Operand) else None
     record = tensor_at(state, target)
     blocked = state.unrecorded()
@@ -239,7 +250,7 @@ def refuse_result(call: Operation, target: Ref) -> None:
     """Refuse x.add_(y) where the operation would give another shape out of place than that of the target."""
     if call.canonical in ANY_SHAPE_INPLACE or not is_inplace(call.name):
         return
-    out_of_place = result(call.canonical, operands_of(call.machine, call.state, call.bound))
+    out_of_place = result(call.canonical, call.operands())
     if isinstance(out_of_place, Operand):
         refuse_whole(call.machine, call.state, target, bare(call.name), out_of_place.shape, call.node)
 

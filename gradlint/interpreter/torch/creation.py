@@ -15,6 +15,7 @@ from gradlint.facts import fact
 from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
+from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.apply import note_wanted
 from gradlint.interpreter.torch.inplace import write
@@ -37,7 +38,7 @@ def lay_out(state: State, ref: Ref) -> None:
         state.put(ref.id, record._replace(tags=record.tags | {"contiguous"}))
 
 
-def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Ref:
     """torch.tensor(data): a copy; the values flow, the graph does not."""
     data = args.get(0, "data")
     size = _size_of(machine, state, "tensor", args)
@@ -98,7 +99,15 @@ def _as_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         return found
     if found is not None:
         return unknown_call(machine, state, args.values(), node)
-    return _tensor(machine, state, args, node)
+    made = _tensor(machine, state, args, node)
+    return made if args.keywords or len(args.positional) > 1 else _over(state, args.get(0, "data"), made)
+
+
+def _over(state: State, array: Value, made: Ref) -> Ref:
+    """Note that a tensor is made over the memory of an array: writes to the array are writes to it."""
+    if isinstance(array, Unknown) and array.kind == "array" and array.key is not None and array.key[0] == "array":
+        state.decide((MEMORY, array), made)
+    return made
 
 
 def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -106,7 +115,8 @@ def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     size = operand_of(machine, state, args.get(0, "ndarray"))
     made = Node("from_numpy", node, edges, cut="numpy" if edges else None)
     known = size if isinstance(size, Operand) and not size.scalar else Operand()
-    return new_tensor(state, made, dtype=known.dtype, shape=known.shape, tags=CONTIGUOUS)
+    ref = new_tensor(state, made, dtype=known.dtype, shape=known.shape, tags=CONTIGUOUS)
+    return _over(state, args.get(0, "ndarray"), ref)
 
 
 def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -23,6 +23,7 @@ from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
 from gradlint.shapes.infer import result
+from gradlint.shapes.misfit import Misfit, check_of
 from gradlint.shapes.module import module_result
 from gradlint.shapes.operand import Operand, Several
 
@@ -38,13 +39,13 @@ class Input(NamedTuple):
 class Operation:
     """One call of one operation, with its arguments bound.
 
-    `name` is what the program calls it, for messages; `canonical` is what it is. `misfit`: a plain number stands where
-    torch takes tensors only, and raises.
+    `name` is what the program calls it, for messages; `canonical` is what it is. `mistaken`: a plain number stands
+    where torch takes tensors only, and raises.
     """
 
     __slots__ = (
-        "_saved", "bound", "canonical", "config", "entry", "flags", "inputs", "machine", "misfit", "name", "node",
-        "overload", "state", "terms",
+        "_operands", "_saved", "bound", "canonical", "config", "entry", "flags", "inputs", "machine", "mistaken",
+        "name", "node", "overload", "state", "terms",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +60,7 @@ class Operation:
         self.machine = machine
         self.state = state
         self.config: dict[str, Value] | None = None
+        self._operands: dict[str, object] | None = None
         self._saved: MustMay | None = None
         self.entry = entry
         self.name = entry.name
@@ -69,7 +71,7 @@ class Operation:
             args = args._replace(positional=(args.positional[0], args.positional[1:]))
         args = modern(machine, state, entry, args, node)
         self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
-        self.misfit = False
+        self.mistaken = False
         self.inputs = list(self._inputs(args))
         self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}
         prefix = "forward." if entry.row.is_module else ""
@@ -85,15 +87,22 @@ class Operation:
         self._describe()
 
     def _describe(self) -> None:
-        """Flags that speak of the call as a whole: the largest rank, and whether all inputs are contiguous."""
+        """Flags that speak of the call as a whole: the ranks, and whether all inputs, or the first, are contiguous."""
         records = [tensor_at(self.state, given.ref) for given in self.inputs if given.ref is not None]
-        if records and len(records) == len(self.inputs):
+        if records and len(records) == len(self.inputs) and not self._repeats():
             if all(record.shape is not None for record in records):
                 ranks = [len(record.shape or ()) for record in records]
                 self.flags["@ndim"] = max(ranks)
                 self.flags["@ranks"] = "r" + "x".join(map(str, ranks))
             if all("contiguous" in record.tags for record in records):
-                self.flags["@contiguous"] = "yes"
+                self.flags["@contiguous"] = self.flags["@first"] = "yes"
+            elif "contiguous" in records[0].tags:
+                self.flags["@first"] = "yes"
+
+    def _repeats(self) -> bool:
+        """Return whether one tensor is given several times in a tuple: it is one input, and counts once."""
+        given = [value for value in self.bound.values() if type(value) is tuple]
+        return any(isinstance(one, Ref) and value.count(one) > 1 for value in given for one in value)
 
     def _inputs(self, args: Args) -> Iterable[Input]:
         params = {param.name: param for param in self.overload}
@@ -113,7 +122,7 @@ class Operation:
                 for item in _unknown_items(state, listed):
                     yield Input(name, None, item.origin)
                 numbers = listed is not None and any(type(item) in _NUMBERS for item in listed.items)
-                self.misfit = self.misfit or (numbers and param is not None and param.tensor)
+                self.mistaken = self.mistaken or (numbers and param is not None and param.tensor)
             return
         if isinstance(value, Unknown):
             if param is not None and param.tensor and not param.number:
@@ -125,7 +134,7 @@ class Operation:
                 yield Input(name, None, value.origin)
         elif type(value) in _NUMBERS and param is not None and param.tensor and not param.number:
             # Of later parameters the table does not tell those that take numbers, too: `start` of `narrow`.
-            self.misfit = self.misfit or param is self.overload[0]
+            self.mistaken = self.mistaken or param is self.overload[0]
 
     def _term(self, given: Input) -> object:
         """Return an input as an operand of the formula that this call is."""
@@ -190,15 +199,28 @@ class Operation:
             return False
         return given.ref is None or tensor_at(self.state, given.ref).dtype not in COMPLEXES
 
+    def operands(self) -> dict[str, object]:
+        """Return the arguments as the size rules see them; computed once."""
+        if self._operands is None:
+            self._operands = operands_of(self.machine, self.state, self.bound)
+            if self.name == "einsum":
+                self._operands["operands"] = self._operands.pop("tensors", None)
+        return self._operands
+
+    def _settings(self) -> dict[str, object]:
+        """Return what a module was made with, as the size rules see it."""
+        return {} if self.config is None else operands_of(self.machine, self.state, self.config)
+
     def sizes(self) -> Operand | Several:
         """Return shape and type of the result, as far as they are known."""
-        operands = operands_of(self.machine, self.state, self.bound)
-        if self.name == "einsum":
-            operands["operands"] = operands.pop("tensors", None)
         if self.config is None:
-            return result(self.name, operands)
-        config = operands_of(self.machine, self.state, self.config)
-        return module_result(self.name, config, operands)
+            return result(self.name, self.operands())
+        return module_result(self.name, self._settings(), self.operands())
+
+    def misfit(self) -> Misfit | None:
+        """Return the shapes for which torch refuses the call; None where it takes them, or may."""
+        check = check_of(self.name)
+        return None if check is None else check({**self._settings(), **self.operands()})
 
     def saved_labels(self) -> MustMay:
         """Return what the call saves for backward: the union over the inputs that require grad; computed once."""

@@ -194,7 +194,8 @@ def _fresh(call: Operation, label: str, size: Operand, recorded: _Recorded) -> R
     shape, dtype = size.shape, size.dtype or _dtype(call)
     if dtypes.can_require_grad(dtype) is False:
         grad = False
-    if shape is None and label in call.labels(call.entry.row.scalar).must:
+    # Of some operations the samples reduce all dimensions by name, and one of an unknown shape is left out.
+    if shape is None and call.bound.get("dim") is None and label in call.labels(call.entry.row.scalar).must:
         shape = ()
     tags = _layout(call) if is_single(shape) is not None else _layout(call) | several(call)
     storage = recorded.kept.get(label)

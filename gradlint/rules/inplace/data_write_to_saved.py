@@ -6,12 +6,13 @@ from gradlint.rules.base import EventRule, Report
 
 
 class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
-    """A value saved for backward is changed through `.data`, which autograd does not notice.
+    """A value saved for backward is changed through `.data` or an array of numpy, which autograd does not notice.
 
     What torch does
         Nothing. `.data` shares memory with the tensor but has its own version counter, so the check in backward finds
         no change. The gradient is computed with the new values, although the old ones would be correct. The same write
-        through `.detach()` or under `torch.no_grad()` is detected, and backward raises.
+        through `.detach()` or under `torch.no_grad()` is detected, and backward raises. An array of numpy that shares
+        its memory with a tensor (`torch.from_numpy`, `.numpy()`) has no version counter at all.
 
     Why it matters
         The loss is right, the gradient is wrong, and torch gives no warning.
@@ -57,11 +58,17 @@ with torch.no_grad():
         saver = operation(event.saver_op, event.saver)
         return Report(
             event.node,
-            f"this write through `.data` changes what {saver} saved: the gradient is silently wrong",
-            hint="write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch "
-            "detects the write",
+            f"this write {_WAYS[event.numpy]} changes what {saver} saved: the gradient is silently wrong",
+            hint=_HINTS[event.numpy],
             related=(
                 (event.saver, f"{saver} saves it here"),
                 (event.backward, "this backward computes a wrong gradient"),
             ),
         )
+
+
+_WAYS = {False: "through `.data`", True: "to an array of numpy, whose memory a tensor shares,"}
+_HINTS = {
+    False: "write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch detects the write",
+    True: "write after the backward, or give torch a copy: `torch.tensor(array)`",
+}

@@ -86,7 +86,9 @@ def _article(owner: str) -> str:
 
 
 def _repair(event: fault.MisspeltName) -> Repair | None:
-    """Write the suggested name; this is safe if the two differ only in form."""
+    """Write the suggested name, safe if the two differ only in form; one of another owner is left to the user."""
+    if "." in event.meant:
+        return None
     safe = event.certain and not event.assigned
     if event.keyword:
         given = keyword_of(event.node, event.name) if isinstance(event.node, cst.Call) else None

@@ -1,0 +1,29 @@
+"""Refusals of tensors for their sizes."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.event import Refusal
+from gradlint.domain.shape import Dim
+
+Demand: TypeAlias = Literal[
+    "broadcast", "equal", "target", "number", "product", "letters", "batch", "rank", "features", "channels", "kernel",
+    "normalized", "ranks", "joined", "elements", "expanded", "dimension", "permuted",
+]  # fmt: skip
+"""What the sizes break: that shapes broadcast or are equal, that columns meet rows, that the rank is a certain one."""
+
+
+class ShapeMismatch(Refusal):
+    """An operation gets tensors of shapes that it does not take together.
+
+    `shapes` are those at odds, made at `made`; `wanted` the sizes that the operation demands, if it has any.
+    """
+
+    op: str
+    demand: Demand
+    shapes: tuple[tuple[Dim, ...], ...]
+    wanted: tuple[Dim, ...] = ()
+    made: tuple[cst.CSTNode | None, ...] = ()
