@@ -22,8 +22,11 @@ from tools.measure_aliases import all_calls
 
 OUTPUT = Path(__file__).parent.parent / "gradlint" / "facts" / "derivatives.json"
 
-FEW = 10
-"""How many calls are asked what they keep, and whether a gradient is zero."""
+ALL = 1_000_000
+"""More than there are calls of any name."""
+
+MANY = 24
+"""How many calls of a name formulas are executed on."""
 
 
 @click.command()
@@ -38,10 +41,10 @@ def main(output: Path) -> None:
 
 def measured() -> dict[str, object]:
     """Return everything that the file holds."""
-    calls, _ = all_calls(graphs.MOST)
+    calls, _ = all_calls(ALL)
     by_name = graphs.calls_by_name(calls)
     operations = {name: of_name(name, found) for name, found in sorted(by_name.items())}
-    nodes = formulas.nodes(call for name in sorted(calls) for call in calls[name])
+    nodes = formulas.nodes(call for name in sorted(calls) for call in samples.diverse(calls[name], MANY))
     used = {node for found in operations.values() for node in f"{found.get('e', '')} {found.get('i', '')}".split()}
     return {
         "torch": torch.__version__.partition("+")[0],
@@ -67,7 +70,7 @@ def of_name(name: str, calls: list[Call]) -> dict[str, object]:
     if entry is None:
         return {}
     found: dict[str, object] = {**graphs.recorded(calls)}
-    few = samples.diverse(calls, FEW)
+    few = samples.diverse(calls, graphs.FEW)
     own = graphs.own_values(few, entry.row)
     if own:
         found["own"] = own

@@ -21,10 +21,13 @@ from gradlint.facts.wording import branches
 MOST_NAMED = 6
 """How many nodes of a composite operation are named."""
 
+_IN_C = "computed by torch's"
+
 
 class Recorded(Frozen):
     """What calls of one name leave behind: the nodes of the results, and those between them and the inputs.
 
+    `alone` are the nodes that are all that a call leaves behind.
     `several` says in how many calls there are any between. `own_words` names, per input that requires grad, what torch
     keeps for backward besides inputs and results. `complex` says that a gradient that is zero for real numbers is not
     for complex ones; `flows` are inputs whose gradient is zero for real results only.
@@ -32,6 +35,7 @@ class Recorded(Frozen):
 
     ends: tuple[str, ...] = ()
     inner: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
     several: Literal["never", "sometimes", "always"] = "never"
     own_words: Mapping[str, str] = field(default_factory=dict)
     complex: bool = False
@@ -52,6 +56,7 @@ def of(name: str) -> Recorded:
     return Recorded(
         tuple(raw.get("e", "").split()),
         tuple(raw.get("i", "").split()),
+        tuple(raw.get("n" if "c" in raw else "e", "").split()),
         raw.get("c", "never"),
         own_words=own,
         complex=raw.get("complex", False),
@@ -99,11 +104,9 @@ def formula_lines(entry: Entry) -> list[str]:
     by_hand = _data()["composites"].get(_composite(entry.name))
     if by_hand is not None:
         return [f"for {_label(entry, name)}: {_formula(text)}" for name, text in by_hand.items()]
-    if of(entry.name).several == "always":
-        return []
     real = " for real numbers" if of(entry.name).complex else ""
     lines: dict[str, list[str]] = {}
-    for node in of(entry.name).ends[:MOST_NAMED]:
+    for node in of(entry.name).alone:
         if any(_label(entry, argument) is None for argument in formulas_of(node)):
             continue  # The node of another operation, whose arguments the page does not have.
         for argument, formula in sorted(formulas_of(node).items(), key=lambda item: _place(entry, item[0])):
@@ -111,7 +114,11 @@ def formula_lines(entry: Entry) -> list[str]:
             if spelled is not None:
                 lines.setdefault(f"for {spelled}: {_formula(formula)}{real}", []).append(node)
     several = len({node for nodes in lines.values() for node in nodes}) > 1
-    return [line + (f"  [{', '.join(nodes)}]" if several else "") for line, nodes in lines.items()]
+    shown = [line + (f"  [{', '.join(nodes)}]" if several else "") for line, nodes in lines.items()]
+    if len(shown) <= MOST_NAMED:
+        return shown
+    written = [line for line in shown if _IN_C not in line]
+    return [*written, "otherwise computed in C++, by a function for each node"]
 
 
 @cache
@@ -126,7 +133,7 @@ def _composite(name: str) -> str | None:
 def _formula(text: str) -> str:
     if text == "!":
         return "none: backward raises"
-    return f"computed by torch's {text[1:]}" if text.startswith("=") else text
+    return f"{_IN_C} {text[1:]}" if text.startswith("=") else text
 
 
 def _names(entry: Entry) -> list[str]:
@@ -153,7 +160,8 @@ def recorded_lines(entry: Entry) -> list[str]:
     if not found.ends or found.ends == ("NotImplemented",):
         return []
     if found.several == "never":
-        return ["native: one node, with a derivative of its own"]
+        has_none = {text for node in found.ends for text in formulas_of(node).values()} == {"!"}
+        return ["native: one node" + ("" if has_none else ", with a derivative of its own")]
     nodes = list(dict.fromkeys([*found.ends, *found.inner]))
     more = len(nodes) - MOST_NAMED
     named = ", ".join(nodes[:MOST_NAMED]) + (f", and {more} more" if more > 0 else "")

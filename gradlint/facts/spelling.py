@@ -85,7 +85,7 @@ def _readings(text: str) -> Iterator[str]:
 def close_matches(table: Table, text: str) -> list[str]:
     """Return up to five names that have a page and that the text may be a misspelling, or the beginning, of."""
     text = text.strip().removesuffix("()").removeprefix("torch.")
-    names = [*table, *(name.removeprefix("torch.") for name in topic_names() if name.isascii() and " " not in name)]
+    names = [*table, *(name.removeprefix("torch.") for name in topic_names() if name.replace(".", "").isidentifier())]
     lasts: dict[str, str] = {}
     for name in names:
         known = lasts.get(name.rpartition(".")[2])

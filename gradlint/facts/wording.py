@@ -117,6 +117,8 @@ def labels(found: Iterable[str]) -> str:
 
 def label(text: str) -> str:
     """Name one of them."""
+    if text == "*":
+        return "all of the module's"
     if text in (">", ">*"):
         return "the result" if text == ">" else "each result"
     if text[0] == ">" and text[1:].isdigit():

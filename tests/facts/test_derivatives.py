@@ -88,7 +88,7 @@ def test_the_file_speaks_of_the_same_torch() -> None:
     [
         ("addmm", "for mat1: grad @ mat2.T * alpha"),
         ("relu", "for input: grad * (result > 0)"),
-        ("log", "for input: grad / input"),
+        ("log", "for input: grad.div(input)"),
         ("softmax", "for input: result * (grad - (grad * result).sum(dim, keepdim=True))"),
         ("log_softmax", "for input: grad - result.exp() * grad.sum(dim, keepdim=True)"),
         ("cat", "for tensors: grad, cut along dim into the parts that were joined"),

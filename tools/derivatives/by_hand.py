@@ -68,11 +68,20 @@ NODES: Final[dict[str, dict[str, str | tuple[str, str]]]] = {
         "input": "where(input > 0, grad, grad * weight)",
         "weight": "where(input > 0, 0.0, grad * input)",
     },
+    "MaskedFillBackward1": {"value": "where(mask, grad, 0.0).sum()"},
     "ClampBackward0": {
+        "min": (
+            "grad where input < min (and min < max), else 0",
+            "where((input < min) & (min < (inf if max is None else max)), grad, 0.0)",
+        ),
+        "max": (
+            "grad where input > max (or max < min), else 0",
+            "where((input > max) | (max < (-inf if min is None else min)), grad, 0.0)",
+        ),
         "input": (
             "grad where min <= input <= max, else 0",
             "where((input < (-inf if min is None else min)) | (input > (inf if max is None else max)), 0.0, grad)",
-        )
+        ),
     },
     "ClampBackward1": {
         "input": (
@@ -98,14 +107,14 @@ NODES: Final[dict[str, dict[str, str | tuple[str, str]]]] = {
     "VarBackward0": {
         "input": (
             "2 * grad * (input - input.mean(dim)) / (n - correction), n the number of reduced elements",
-            "2 * spread(grad) * (input - means()) / max(input.numel() / result.numel()"
+            "2 * spread(grad) * (input - means()) / largest(input.numel() / result.numel()"
             " - (1 if correction is None else correction), 0)",
         )
     },
     "StdBackward0": {
         "input": (
             "grad * (input - input.mean(dim)) / (result * (n - correction)), n the number of reduced elements",
-            "spread(grad) * (input - means()) / (spread(result) * max(input.numel() / result.numel()"
+            "spread(grad) * (input - means()) / (spread(result) * largest(input.numel() / result.numel()"
             " - (1 if correction is None else correction), 0))",
         )
     },

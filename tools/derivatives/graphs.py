@@ -16,8 +16,11 @@ from tools.facts.call import Call, Run, differentiable_labels, run
 from tools.facts.names import attribute, is_property
 from tools.facts.probe import REFUSALS
 
-MOST = 60
+MOST = 80
 """How many calls of a name are recorded."""
+
+FEW = 10
+"""How many calls are varied, asked what they keep, and whether a gradient is zero."""
 
 Calls = Mapping[str, list[Call]]
 
@@ -41,8 +44,41 @@ def calls_by_name(calls: Calls) -> dict[str, list[Call]]:
             continue
         own = calls.get(name) or by_attribute.get(name) or by_operation.get(canonical(name), [])
         again = [one if one.name == name else samples.named_call(name, one.args, one.kwargs) for one in own]
-        found[name] = samples.diverse([one for one in again if one is not None], MOST)
+        found[name] = by_words(list(_with_numbers([one for one in again if one is not None])), MOST)
     return found
+
+
+def _with_numbers(calls: list[Call]) -> Iterator[Call]:
+    """Yield the calls, and some with numbers for all tensors but the first: these have nodes of their own."""
+    yield from calls
+    for call in samples.diverse(calls, FEW):
+        for number in (0.5, 2):
+            rest = [number if _is_real(one) else one for one in call.args[1:]]
+            named = {name: number if _is_real(one) else one for name, one in call.kwargs.items()}
+            changed = samples.named_call(call.name, (*call.args[:1], *rest), named)
+            if changed is not None and changed.named.keys() == call.named.keys():
+                yield changed
+
+
+def _word(value: object) -> object:
+    return value if isinstance(value, (str, bool)) else type(value).__name__
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def by_words(calls: Iterable[Call], limit: int) -> list[Call]:
+    """Choose calls, taking first those whose words and switches are new: by these, operations choose their nodes."""
+    groups: dict[tuple[object, ...], list[Call]] = defaultdict(list)
+    for call in calls:
+        words = ((name, _word(value)) for name, value in sorted(call.named.items()))
+        groups[tuple(words)].append(call)
+    chosen: list[Call] = []
+    each = [samples.diverse(found, limit) for found in groups.values()]
+    for depth in range(limit):
+        chosen += [found[depth] for found in each if len(found) > depth]
+    return chosen[:limit]
 
 
 def _of_attributes() -> dict[str, list[Call]]:
@@ -114,7 +150,8 @@ def _is_input(node: Any, leaves: set[int]) -> bool:
 
 
 def recorded(calls: Iterable[Call]) -> dict[str, str]:
-    """Return the nodes of a name: `e` those of results, `i` those between, `c` how often there are any between."""
+    """Return the nodes of a name: `e` those of results, `i` those between, `c` how often there are any,
+    and `n` the nodes that stand alone, if not all do."""
     graphs = [graph for call in calls if (state := ready(call)) and (graph := graph_of(state[0])) is not None]
     if not graphs:
         return {}
@@ -123,6 +160,8 @@ def recorded(calls: Iterable[Call]) -> dict[str, str]:
     if inner:
         found["i"] = " ".join(dict.fromkeys(node for graph in inner for node in graph.inner))
         found["c"] = "always" if len(inner) == len(graphs) else "sometimes"
+        alone = " ".join(dict.fromkeys(end for graph in graphs if not graph.inner for end in graph.ends))
+        found |= {"n": alone} if alone else {}
     return found
 
 

@@ -37,7 +37,7 @@ def _of_torch() -> dict[str, Any]:
         "inf": math.inf,
     }
     more |= {name: getattr(torch, name) for name in ("special_i1",) if hasattr(torch, name)}
-    python = {"max": max, "min": min, "sum": _sum, "range": range, "sorted": sorted, "list": list}
+    python = {"largest": max, "sum": _sum, "range": range, "sorted": sorted, "list": list}
     plain = {name: _numeric(name) for name in ("sqrt", "log", "exp")}
     return {**functions, **more, **python, **plain}
 

@@ -76,7 +76,7 @@ def topic_of(name: str) -> Topic | None:
     indexed = _INDEXED.fullmatch(name)
     if indexed is not None:
         name = "x[i]=" if indexed["written"] else "x[i]"
-    return _by_name().get(name)
+    return _by_name().get(name) or _by_name().get(f"{name.rpartition('.')[0]}.*")
 
 
 def text(topic: Topic, torch: str) -> str:
