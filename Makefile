@@ -54,10 +54,11 @@ docs: $(READY)
 rules: $(READY)
 	$(BIN)/python -m tests.rules.table
 
-# Measure the table of operations and their aliases anew; takes some minutes.
+# Measure the table of operations, their aliases and derivatives anew; takes some minutes.
 facts: $(READY)
 	$(BIN)/python -m tools.measure_facts --jobs 2
 	$(BIN)/python -m tools.measure_aliases
+	$(BIN)/python -m tools.measure_derivatives
 
 # Ask torch about thousands of generated programs, and about the whole programs with their mutations; then put what
 # gradlint finds in some of the former and all of the latter before torch.

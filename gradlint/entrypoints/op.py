@@ -6,8 +6,7 @@ import json
 
 import click
 
-from gradlint.facts import load
-from gradlint.facts.describe import as_json, text
+from gradlint.facts import describe, load, names, topics
 from gradlint.facts.spelling import close_matches, look_up
 
 
@@ -16,18 +15,31 @@ from gradlint.facts.spelling import close_matches, look_up
 @click.option("--output-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def op(context: click.Context, name: str, output_format: str) -> None:
-    """Say what autograd does with NAME: what it saves, views and writes, and what its gradient is.
+    """Say what autograd does with NAME: its node and derivative, what it saves, views and writes.
 
-    NAME is spelled as in code: max, torch.max, Tensor.max, x.max, F.relu, nn.ReLU, relu_, '*='.
+    NAME is spelled as in code: max, torch.max, Tensor.max, x.max, F.relu, nn.ReLU, relu_, '*=', 'x[i]'. There are pages
+    on transforms, modes and hooks too: vmap, no_grad, register_hook, checkpoint.
     """
     table = load()
+    topic = topics.topic_of(name)
     entry = look_up(table, name)
-    if entry is None:
+    if topic is not None:
+        page = topics.as_json(topic, table.torch) if output_format == "json" else topics.text(topic, table.torch)
+    elif entry is not None:
+        page = describe.as_json(table, entry) if output_format == "json" else describe.text(table, entry)
+    else:
         click.echo(_unknown(name, close_matches(table, name)), err=True)
         context.exit(2)
-    click.echo(json.dumps(as_json(table, entry), indent=2) if output_format == "json" else text(table, entry))
+    click.echo(page if isinstance(page, str) else json.dumps(page, indent=2))
 
 
 def _unknown(name: str, near: list[str]) -> str:
+    full = f"torch.{name.removeprefix('torch.')}"
+    instead = names.replacement(full)
+    if instead is not None:
+        return f"gradlint: torch has no {full} any more; use {instead}."
+    owner, _, last = full.rpartition(".")
+    if last in (names.names_of(owner) or ()):
+        return f"gradlint: torch has {full}, but the table of operations has no page on it."
     hint = f" Did you mean {', '.join(near)}?" if near else ""
     return f"gradlint: the table of torch operations has no {name!r}.{hint}"

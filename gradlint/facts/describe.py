@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Row, Signature, Sum, Value, alias_of
+from gradlint.facts import derivatives
+from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Row, Signature, Sum, Value
 from gradlint.facts.table import Entry, Table
+from gradlint.facts.wording import (
+    always,
+    any_of,
+    branches,
+    if_any,
+    labels,
+    per_input,
+    per_yes,
+    rules,
+    saved_lines,
+    sentences,
+)
 
 _SOURCES = {
     "op_db": "torch's own test samples (op_db)",
@@ -38,86 +51,89 @@ def text(table: Table, entry: Entry) -> str:
 
 
 def _sections(table: Table, entry: Entry) -> list[tuple[str, list[str]]]:
-    row = entry.row
+    row, found = entry.row, derivatives.of(entry.name)
+    real = " for real numbers" if found.complex else ""
     sections = [
-        ("differentiable", differentiable(row)),
-        ("zero gradient", per_yes(row.zero, "exactly zero")),
+        ("differentiable", differentiable(row, real, found.flows)),
+        ("node", derivatives.node_lines(entry)),
+        ("derivative", derivatives.formula_lines(entry)),
+        ("recorded as", derivatives.recorded_lines(entry)),
+        ("broadcasting", derivatives.broadcasting_lines(entry)),
+        ("zero gradient", per_yes(_without(row.zero, found.flows), f"exactly zero{real}")),
         ("no gradient", per_yes(row.no_gradient, "none reaches it")),
         ("not finite", nonfinite(row)),
-        ("saves", per_input(row.saved) if row.saved else []),
-        ("keeps a copy", per_input({name: value for name, value in row.copies.items() if _any(value)})),
+        ("saves", saved_lines(row.saved, row.freed, found.own_words) if _records(row) else []),
+        ("keeps a copy", per_input({name: value for name, value in row.copies.items() if any_of(value)})),
         ("second backward", second_backward(row)),
-        ("aliases", _if_any(row.views, "a new tensor")),
-        ("writes", _if_any(row.writes)),
-        ("writes unseen", _if_any(row.hidden_writes)),
-        ("unseen reads", _if_any(row.silent_wrong)),
+        ("aliases", if_any(row.views, "a new tensor")),
+        ("writes", if_any(row.writes)),
+        ("writes unseen", if_any(row.hidden_writes)),
+        ("unseen reads", if_any(row.silent_wrong)),
         ("out=", [_OUT[word] for word in row.out_with_grad.split() if entry.sig.param("out") is not None]),
         ("in place", in_place(table, entry)),
-        ("parameters", _if_any(row.parameters) if row.is_module else []),
-        ("buffers", _if_any(row.buffers) if row.is_module else []),
-        ("result", _if_any(row.result)),
+        ("parameters", if_any(row.parameters) if row.is_module else []),
+        ("buffers", if_any(row.buffers) if row.is_module else []),
+        ("result", if_any(row.result)),
         ("size", rules(row.size)),
         ("dtype", rules(row.dtype)),
     ]
-    return [(title, found) for title, found in sections if found]
+    return [(title, lines) for title, lines in sections if lines]
 
 
-def _any(value: Value) -> bool:
-    return any(holds.may for _, holds in branches(value))
+def _records(row: Row) -> bool:
+    """Say whether the operation is recorded for backward at all."""
+    return bool(row.saved) and any_of(row.requires_grad)
 
 
-def _if_any(value: Value, nothing: str = "nothing") -> list[str]:
-    return sentences(value, nothing) if _any(value) else []
+def _without(values: Mapping[str, Value], names: frozenset[str]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if name not in names}
 
 
-def differentiable(row: Row) -> list[str]:
-    """Say whether a gradient flows through, and if not, why."""
+def differentiable(row: Row, real: str = "", flows: frozenset[str] = frozenset()) -> list[str]:
+    """Say with respect to what a gradient flows through, and when; if none does, why."""
+    underivable = _requiring(row.no_derivative)
     lines = []
-    if not row.saved:
+    if not row.samples:
+        lines.append("not measured")
+    elif not row.saved and underivable:
+        lines.append("in name only: the result requires grad, but torch has no derivative")
+    elif not row.saved and any_of(row.raises_if_requires_grad):
+        lines.append("no")
+    elif not row.saved:
         lines.append("no: it takes no tensor that can require grad")
-    elif not _any(row.requires_grad):
+    elif not any_of(row.requires_grad):
         lines.append("no: the result never requires grad, the path to the inputs is cut here")
     elif isinstance(row.requires_grad, MustMay) and row.requires_grad.certain:
-        lines.append(_with_respect_to(row))
+        lines.append(_with_respect_to(row, real, flows))
     else:
         lines += [f"{line} requires grad" for line in sentences(row.requires_grad, "no result")]
     lines += [f"the call raises if {line}" for line in _requiring(row.raises_if_requires_grad)]
-    lines += [f"backward raises, for torch has no derivative, if {line}" for line in _requiring(row.no_derivative)]
-    return lines
+    return lines + [f"backward raises, for torch has no derivative, if {line}" for line in underivable]
 
 
 def _requiring(value: Value) -> list[str]:
-    lines = []
+    together: dict[str, set[str]] = {}
     for condition, holds in branches(value):
         if holds.may:
             often = "" if holds.must else " (in some calls)"
-            lines.append(f"{labels(holds.may)} requires grad{often}" + (f" and {condition}" if condition else ""))
-    return lines
+            end = f" requires grad{often}" + (f" and {condition}" if condition else "")
+            together.setdefault(end, set()).update(holds.may)
+    return [labels(names).replace(", ", " or ") + end for end, names in together.items()]
 
 
-def _with_respect_to(row: Row) -> str:
-    refused = {name for _, holds in branches(row.no_derivative) for name in holds.must}
-    names = [name for name in row.saved if name not in refused]
-    flat = [name for name in names if _always(row.zero.get(name)) or _always(row.no_gradient.get(name))]
+def _with_respect_to(row: Row, real: str, flows: frozenset[str]) -> str:
+    names = [name for name in row.saved if not _never(row, name)]
+    flat = [name for name in names if always(_without(row.zero, flows).get(name)) or always(row.no_gradient.get(name))]
     flowing = [name for name in names if name not in flat]
     if not flowing:
-        return "in name only: the result requires grad, but no gradient other than zero flows back"
-    return "yes, with respect to " + ", ".join(flowing)
+        also = "; complex numbers get one" if real else ""
+        return f"in name only: the result requires grad, but no gradient other than zero flows back{real}{also}"
+    return "yes, with respect to " + labels(flowing)
 
 
-def _always(value: Value | None) -> bool:
-    return value is not None and all("yes" in holds.must for _, holds in branches(value))
-
-
-def per_yes(values: Mapping[str, Value], text: str) -> list[str]:
-    """Return lines for a fact that either holds or not."""
-    lines = []
-    for name, value in values.items():
-        for condition, holds in branches(value):
-            extent = text if holds.must else f"{text} in some calls"
-            if holds.may:
-                lines.append(f"{name}: {extent}" + (f" (if {condition})" if condition else ""))
-    return lines
+def _never(row: Row, name: str) -> bool:
+    """Say whether torch has no derivative for the input, whatever the other arguments are."""
+    return all(name in holds.must for _, holds in branches(row.no_derivative))
 
 
 def nonfinite(row: Row) -> list[str]:
@@ -134,7 +150,7 @@ def nonfinite(row: Row) -> list[str]:
 
 def second_backward(row: Row) -> list[str]:
     """Say whether a second backward through the operation raises."""
-    if not row.saved or not _any(row.requires_grad):
+    if not _records(row):
         return []
     lines = per_yes(row.freed, "raises without retain_graph=True")
     return lines or ["allowed: nothing is saved that the first one frees"]
@@ -178,6 +194,7 @@ def as_json(table: Table, entry: Entry) -> dict[str, Any]:
         "signatures": signatures(entry.name, entry.sig),
         "forward": signatures("forward", entry.row.forward),
         "in_place": in_place(table, entry),
+        **derivatives.as_json(entry),
         **row,
     }
 
@@ -198,148 +215,3 @@ def plain(value: object) -> object:
     if isinstance(value, tuple):
         return [item._asdict() if hasattr(item, "_asdict") else plain(item) for item in value]
     return value
-
-
-Branch = tuple[str, MustMay]
-
-_KINDS = {"N": "is a number", "T": "is a tensor", "L": "is a list", "O": "is an object"}
-
-
-def branches(value: Value) -> list[Branch]:
-    """Return the value as pairs of a condition (empty: always) and what then holds."""
-    if isinstance(value, MustMay):
-        return [("", value)]
-    if isinstance(value, Sum):
-        return [branch for part in value.parts for branch in branches(part)]
-    return [
-        (" and ".join(filter(None, (_condition(value.flag, keys), inner))), holds)
-        for case, keys in _agreeing(value.cases)
-        for inner, holds in branches(case)
-    ]
-
-
-def _agreeing(cases: Mapping[str, Value]) -> list[tuple[Value, list[str]]]:
-    distinct: list[Value] = []
-    for case in cases.values():
-        if case not in distinct:
-            distinct.append(case)
-    return [(one, [key for key, case in cases.items() if case == one]) for one in distinct]
-
-
-def _condition(flag: str, keys: Iterable[str]) -> str:
-    keys = list(keys)
-    if flag == "@contiguous":
-        return "all tensors are contiguous" if keys == ["yes"] else "a tensor is not contiguous"
-    if flag == "@ranks":
-        return "the ranks are " + " or ".join(key[1:].replace("x", ", ") for key in keys)
-    if flag == "@ndim":
-        return "the largest rank is " + " or ".join("another" if key == "N" else key for key in keys)
-    flag = flag.removeprefix("forward.")
-    # An absent argument that has a default shares the case of that default.
-    given = [key for key in keys if key != "-"] or ["-"]
-    default = " (the default)" if "-" in keys and given != ["-"] and len(given) == 1 else ""
-    return " or ".join(_case(flag, key) for key in given) + default
-
-
-def _case(flag: str, key: str) -> str:
-    if key == "-":
-        return f"{flag} is not given"
-    return f"{flag} {_KINDS[key]}" if key in _KINDS else f"{flag}={key}"
-
-
-_RULES = {
-    "0d": "a scalar (no dimension)",
-    "bcast": "the shapes of the inputs, broadcast",
-    "reduce": "that of the first input, reduced over dim",
-    "arg:size": "the argument size",
-    "same": "that of the first tensor",
-    "promote": "promoted from all tensors",
-    "float": "that of the tensor; integers become float",
-    "real": "that of the tensor; complex numbers become real",
-    "arg:dtype": "the argument dtype",
-}
-
-
-def rules(value: Value) -> list[str]:
-    """Return one line per case of a rule for size or dtype."""
-    lines = []
-    for condition, holds in branches(value):
-        text = ", ".join(_rule(rule) for rule in sorted(holds.must))
-        if text:
-            lines.append(f"if {condition}: {text}" if condition else text)
-    return list(dict.fromkeys(lines))
-
-
-def _rule(rule: str) -> str:
-    head, _, of = rule.partition(":")
-    if head == "same" and of:
-        return f"the shape of {of}"
-    return f"as many elements as {of}" if head == "numel" else _RULES.get(rule, rule)
-
-
-def sentences(value: Value, nothing: str = "nothing") -> list[str]:
-    """Return one line per case; cases in which nothing holds appear only if others do."""
-    cases = branches(value)
-    if isinstance(value, Sum):
-        # Each part speaks of other labels; that one of them is silent in some case says nothing of the rest.
-        cases = [(condition, holds) for condition, holds in cases if holds.may] or cases[:1]
-    lines = []
-    for condition, holds in cases:
-        text = extent(holds, nothing)
-        lines.append(f"if {condition}: {text}" if condition else text)
-    return list(dict.fromkeys(lines))
-
-
-def extent(holds: MustMay, nothing: str = "nothing") -> str:
-    """Say what holds always and what in some calls."""
-    sometimes = holds.may - holds.must
-    always = labels(holds.must)
-    if not sometimes:
-        return always or nothing
-    return f"{always}; in some calls {labels(sometimes)}" if always else f"in some calls {labels(sometimes)}"
-
-
-def labels(found: Iterable[str]) -> str:
-    """Name inputs, outputs, parameters, and aliases."""
-    return ", ".join(label(item) for item in sorted(found))
-
-
-def label(text: str) -> str:
-    """Name one of them."""
-    if text in (">", ">*"):
-        return "the result" if text == ">" else "each result"
-    if text[0] == ">" and text[1:].isdigit():
-        return f"result {text[1:]}"
-    if text[0] == ">":
-        return _alias(text)
-    if text[:2] in ("p.", "b."):
-        kind = "parameter" if text[0] == "p" else "buffer"
-        return f"the {kind}s" if text[2:] == "*" else f"{kind} {text[2:]}"
-    return text
-
-
-def _alias(text: str) -> str:
-    alias = alias_of(text)
-    kind = {"same": "is", "view": "is a view of", "share": "shares memory, outside the graph, with"}[alias.kind]
-    notes = [
-        note
-        for holds, note in (
-            (not alias.version, "with a version counter of its own"),
-            (alias.multi, "one of several views: writing to it in place raises"),
-            (alias.overlap, "its memory overlaps: writing to it in place raises"),
-            (alias.refused, "writing to it in place raises"),
-        )
-        if holds
-    ]
-    return f"{label(alias.output)} {kind} {alias.of}" + (f" ({'; '.join(notes)})" if notes else "")
-
-
-def per_input(values: Mapping[str, Value], nothing: str = "nothing") -> list[str]:
-    """Return the lines of a fact that is kept per requiring input, inputs that agree together."""
-    together: dict[tuple[str, ...], list[str]] = {}
-    for name, value in values.items():
-        together.setdefault(tuple(sentences(value, nothing)), []).append(label(name))
-    lines = []
-    for texts, names in together.items():
-        lines += [f"for {', '.join(names)}: {text}" for text in texts]
-    return lines

@@ -1,90 +1,121 @@
-"""The saved tensors of the table against torch's own derivative formulas, which ship with torch in `derivatives.yaml`.
-
-A formula names the inputs and outputs that it reads; torch saves these and no others. The probe has to have seen the
-same of each operation that is one node of the graph. Where the two differ, torch decides by hand-written programs, and
-the reason stands here.
-"""
+"""The shipped derivatives against torch: nodes are recorded again, and formulas executed again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import json
+from functools import cache
+from importlib import resources
 from typing import Any
 
 import pytest
 
 from gradlint.facts import load
+from gradlint.facts.derivatives import formula_lines, formulas_of, node_lines, of, recorded_lines
+from gradlint.facts.spelling import look_up
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("yaml")
-torchgen = pytest.importorskip("torchgen")
 if torch.__version__.split("+")[0] != load().torch.split("+")[0]:
     pytest.skip(f"the table speaks of torch {load().torch}", allow_module_level=True)
 
-from tools.facts.agree import possible  # noqa: E402 (this imports torch)
+from torch.testing._internal.common_methods_invocations import op_db  # noqa: E402 (these import torch)
 
-autograd = pytest.importorskip("torchgen.packaged.autograd.load_derivatives")
+from tools.derivatives import formulas, graphs  # noqa: E402
+from tools.facts import samples  # noqa: E402
+from tools.facts.call import Call  # noqa: E402
 
-DIFFER = {
-    ("matmul", "self"): "composite but on nested tensors: the products that it is made of save one operand each",
-    ("matmul", "other"): "composite but on nested tensors: the products that it is made of save one operand each",
-    ("max", "self"): "`max(input, other)` is `maximum`, which has a formula of its own",
-    ("min", "self"): "`min(input, other)` is `minimum`, which has a formula of its own",
-    ("binary_cross_entropy_with_logits", "self"): "no sample of the function below torch has weights; that of F has",
-    ("binary_cross_entropy_with_logits", "target"): "no sample of the function below torch has weights; that of F has",
-    ("celu", "self"): "the result is read in place only",
+pytestmark = pytest.mark.filterwarnings("ignore")  # Torch's own samples use what torch itself has deprecated.
+
+OPERATIONS = {
+    "add": "AddBackward0",
+    "mul": "MulBackward0",
+    "div": "DivBackward0",
+    "exp": "ExpBackward0",
+    "log": "LogBackward0",
+    "sqrt": "SqrtBackward0",
+    "sigmoid": "SigmoidBackward0",
+    "tanh": "TanhBackward0",
+    "sum": "SumBackward1",
+    "mean": "MeanBackward1",
+    "amax": "AmaxBackward0",
+    "softmax": "SoftmaxBackward0",
+    "log_softmax": "LogSoftmaxBackward0",
+    "addmm": "AddmmBackward0",
+    "bmm": "BmmBackward0",
+    "where": "WhereBackward0",
+    "gather": "GatherBackward0",
+    "cat": "CatBackward0",
+    "cumsum": "CumsumBackward0",
+    "nn.functional.relu": "ReluBackward0",
+    "nn.functional.silu": "SiluBackward0",
+    "nn.functional.mse_loss": "MseLossBackward0",
+    "nn.functional.layer_norm": "NativeLayerNormBackward0",
+    "nn.functional.embedding": "EmbeddingBackward0",
 }
-"""By operation and input that requires grad: why the table and the formula differ."""
 
 
-def formulas() -> Iterator[tuple[str, str, frozenset[str], frozenset[str]]]:
-    """Yield an operation, an input that has a formula, the tensors that this formula reads, and those that any does.
-
-    What several formulas of an operation read is kept whichever input requires grad.
-    """
-    package = Path(torchgen.__file__).parent / "packaged"
-    native = package / "ATen" / "native"
-    infos, _ = autograd.load_derivatives(
-        str(package / "autograd" / "derivatives.yaml"), str(native / "native_functions.yaml"), str(native / "tags.yaml")
-    )
-    for schema, by_key in infos.items():
-        if "Default" not in by_key or schema.name.overload_name.endswith(("out", "_scalar_Tensor")):
-            continue
-        tensors = {one.name for one in schema.arguments.flat_all if one.type.is_tensor_like()}
-        derivatives = by_key["Default"].derivatives
-        every = frozenset[str]().union(*(_read(one, tensors) for one in derivatives))
-        for derivative in derivatives:
-            for name in derivative.var_names:
-                yield schema.name.name.base, name, _read(derivative, tensors), every
+@cache
+def calls_of(name: str) -> list[Call]:
+    made = [samples.named_call(*one) for op in op_db if op.name == name for one in samples.of_op(op)]
+    return [call for call in made if call is not None]
 
 
-def _read(derivative: Any, tensors: set[str]) -> frozenset[str]:
-    """Return the tensors that a formula reads: inputs as the table calls them, outputs as `>`."""
-    names = {str(getattr(one.nctype.name, "name", one.nctype.name)) for one in derivative.saved_inputs}
-    results = {">" for one in derivative.saved_outputs}
-    return frozenset({"input" if name == "self" else name for name in names & tensors} | results)
+def test_formulas_hold() -> None:
+    calls = [call for name in OPERATIONS for call in calls_of(name)]
+    assert formulas.nodes(calls, only=set(OPERATIONS.values())) == {
+        node: _shipped()["nodes"][node] for node in OPERATIONS.values()
+    }
 
 
-def disagreements() -> dict[tuple[str, str], str]:
-    """Return where the table's labels and all formulas of an operation differ."""
-    read: dict[tuple[str, str], list[tuple[frozenset[str], frozenset[str]]]] = {}
-    for op, name, own, every in formulas():
-        read.setdefault((op, name), []).append((own, every))
-    found = {}
-    for (op, name), sets in read.items():
-        entry = load().find(op)
-        label = "input" if name == "self" else name
-        if entry is None or label not in entry.row.saved:
-            continue
-        told = {one.partition("!")[0] for one in possible(entry.row.saved[label])}
-        told = {">" if one.startswith(">") else one for one in told}
-        own, every = (frozenset[str]().union(*group) for group in zip(*sets, strict=True))
-        if not own <= told <= every:
-            found[op, name] = f"the table says {sorted(told)}, the formula {sorted(own)}, all formulas {sorted(every)}"
-    return found
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_nodes_are_recorded(name: str) -> None:
+    prepared = [graphs.ready(call) for call in calls_of(name)]
+    found = [graph for one in prepared if one is not None and (graph := graphs.graph_of(one[0])) is not None]
+    assert OPERATIONS[name] in {end for graph in found for end in graph.ends}
+    assert {end for graph in found for end in graph.ends} <= set(of(name).ends)
 
 
-def test_the_table_saves_what_the_formulas_read() -> None:
-    found = disagreements()
-    assert {place: text for place, text in found.items() if place not in DIFFER} == {}
-    assert DIFFER.keys() - found.keys() == set()
+def _shipped() -> dict[str, Any]:
+    text = resources.files("gradlint.facts").joinpath("derivatives.json").read_text(encoding="utf-8")
+    return json.loads(text)  # type: ignore[no-any-return]
+
+
+def test_the_file_speaks_of_the_same_torch() -> None:
+    assert _shipped()["torch"] == load().torch.split("+")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("addmm", "for mat1: grad @ mat2.T * alpha"),
+        ("relu", "for input: grad * (result > 0)"),
+        ("log", "for input: grad.div(input)"),
+        ("softmax", "for input: result * (grad - (grad * result).sum(dim, keepdim=True))"),
+        ("log_softmax", "for input: grad - result.exp() * grad.sum(dim, keepdim=True)"),
+        ("cat", "for tensors: grad, cut along dim into the parts that were joined"),
+        ("angle", "for input: 0 for real numbers"),
+    ],
+)
+def test_derivatives(name: str, line: str) -> None:
+    entry = look_up(load(), name)
+    assert entry is not None
+    assert line in [shown.partition("  [")[0] for shown in formula_lines(entry)]
+
+
+def test_cross_entropy_is_composite() -> None:
+    entry = look_up(load(), "F.cross_entropy")
+    assert entry is not None
+    assert formula_lines(entry)[0].startswith("for input: grad * (softmax(input, 1) - one_hot(target))")
+    assert recorded_lines(entry)[0].startswith("composite: of NllLossBackward0")
+
+
+def test_a_leaf_written_through_a_view_has_copy_slices() -> None:
+    entry = look_up(load(), "add_")
+    assert entry is not None
+    assert node_lines(entry) == ["AddBackward0; written through a view, the base has CopySlices"]
+    base = torch.zeros(3)
+    base[:1].add_(torch.ones(1, requires_grad=True))
+    assert base.grad_fn.name().endswith("CopySlices")
+
+
+def test_what_has_no_derivative_says_so() -> None:
+    assert formulas_of("AcoshBackward1") == {"input": "!"}
