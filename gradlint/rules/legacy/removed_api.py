@@ -13,6 +13,7 @@ from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _Event: TypeAlias = (
     fault.RemovedName
+    | fault.AbsentName
     | fault.DeprecatedName
     | fault.RemovedArgument
     | fault.FactorsFirst
@@ -91,7 +92,7 @@ print(loss.item(), loss.data, model.weight.data[0])
         )
 
 
-_RAISING = (fault.RemovedName, fault.RemovedArgument, refusal.NumberIndexed)
+_RAISING = (fault.RemovedName, fault.AbsentName, fault.RemovedArgument, refusal.NumberIndexed)
 
 
 def _words(event: Event) -> tuple[str, str]:
@@ -118,11 +119,23 @@ def _words(event: Event) -> tuple[str, str]:
                 f"the argument `{name}` was removed: torch raises here",
                 f"write `{instead}`" if instead else "remove the argument",
             )
+        case fault.AbsentName():
+            return _missing(event)
         case fault.DeprecatedName(name=name, instead=instead):
             return f"`{name}` is deprecated: torch warns", f"use `{instead}`"
         case _:
             assert isinstance(event, fault.RemovedName)
             return f"torch has removed `{event.name}`: it raises here", f"use `{event.instead}`"
+
+
+def _missing(event: fault.AbsentName) -> tuple[str, str]:
+    """Return what is to say of a name or an argument that the project's release of torch does not have."""
+    has = f"`{event.owner}` of torch {event.release} takes no" if event.owner else f"torch {event.release} has no"
+    other = "leave it out" if event.owner else "test with `hasattr` first"
+    if event.since:
+        message = f"{has} `{event.name}`: it came with torch {event.since}, and Python raises here"
+        return message, f"require torch {event.since}, or {other}"
+    return f"{has} `{event.name}`: torch {event.last} was the last with it, and Python raises here", other
 
 
 def _repair(event: Event) -> Repair | None:
