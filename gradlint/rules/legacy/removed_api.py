@@ -25,7 +25,7 @@ _Event: TypeAlias = (
 
 
 class RemovedApi(EventRule[_Event]):
-    """An API is used that torch has removed or deprecated.
+    """An API is used that torch has removed or deprecated, or that the project's torch does not have yet.
 
     What torch does
         It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for `loss.data.numpy()[0]`
@@ -34,13 +34,15 @@ class RemovedApi(EventRule[_Event]):
         `retain_variables=` and for `verbose=` of a scheduler. It still accepts `size_average=`, `reduce=`, `x.add_(0.9,
         y)`, `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
         `nn.init.xavier_uniform`, most of them with a warning.
+        Where the release of the project is known, by the key `torch` or by its environment, names and arguments that
+        this release does not have are reported as well: `nn.RMSNorm` came with torch 2.4.
 
     Why it matters
         Tutorials and old repositories use such calls often, and a call that is only deprecated may be removed later.
 
     When it may be wrong
         If the code checks the version of torch in a way that gradlint does not see, and uses another
-        call for new versions.
+        call for new versions. If a file is imported only where torch is new enough: suppress it there.
 
     Instead
         Use `loss.item()`, `reduction="sum"`, `x.add_(y, alpha=0.9)` or `retain_graph=True`. For a
