@@ -21,6 +21,8 @@ from gradlint.domain.clock import OutOfTimeError, limited
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
+from gradlint.domain.release import Release
+from gradlint.facts.versions import stating
 from gradlint.fixes.mend import mend, without_fix_on_other_rows
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Entrances, finding_about, findings_of, grounded, is_settled, judge
@@ -260,14 +262,14 @@ class Checker:
         what is missing in it.
         """
         path = os.path.abspath(filename) if os.path.isfile(filename) else ""
-        files = self._projects.files(config)
-        unit = files.own(path, text)
+        unit = self.files(config).own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
         if not is_about_torch(text) and not also:
             return Checked(filename)
         try:
-            return self._check_unit(unit, text, path, filename, config, also, whole)
+            with stating(self.release(config)):
+                return self._check_unit(unit, text, path, filename, config, also, whole)
         except OutOfTimeError:
             raise
         except Exception:
@@ -314,6 +316,10 @@ class Checker:
     def files(self, config: Config) -> Files:
         """Return the files that those of a configuration may import."""
         return self._projects.files(config)
+
+    def release(self, config: Config) -> Release | None:
+        """Return the release of torch that the files of a configuration are for, where that is known."""
+        return self._projects.release(config)
 
     def end(self) -> tuple[str, ...]:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""

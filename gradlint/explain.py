@@ -13,6 +13,7 @@ from gradlint.check import check_content
 from gradlint.detect import detectors
 from gradlint.domain.finding import Assumed, Finding, Position
 from gradlint.domain.frozen import Frozen
+from gradlint.facts.versions import stating
 from gradlint.interpreter.explaining import Explaining, Seen
 from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
@@ -70,21 +71,23 @@ def explain(
     """Run a file, and say what is believed at a row, or at every row; `column` picks the expressions that begin there.
 
     Rows and columns count from 1. Returns why the text is no program, where it is none. Of a configuration only the
-    environment counts.
+    environment and the release of torch count.
     """
-    used = Config() if config is None else Config(root=config.root, environment=config.environment)
+    used = Config() if config is None else Config(root=config.root, environment=config.environment, torch=config.torch)
     with no_collection():
         return with_deep_stack(lambda: _explain(text, filename, row, column, used))
 
 
 def _explain(text: str, filename: str, row: int | None, column: int | None, config: Config) -> Explanation | Unusable:
-    path, files = os.path.abspath(filename) if os.path.isfile(filename) else "", Projects().files(config)
+    path, projects = os.path.abspath(filename) if os.path.isfile(filename) else "", Projects()
+    files = projects.files(config)
     unit = files.own(path, text)
     if isinstance(unit, Unusable):
         return unit
     places = Places(unit.module)
     seen = Explaining(None if row is None else range(row, row + 1), cache(lambda node: _row(node, places)))
-    ran = interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
+    with stating(projects.release(config)):
+        ran = interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
     atlas = Atlas(unit.module, ran.units)
     values = [one for one in _values(seen.seen, atlas, filename) if column is None or one.column == column]
     on_values = (each for one in seen.seen for each in one.assumed)

@@ -58,7 +58,10 @@ class _Entry(msgspec.Struct, array_like=True):
 
 
 class _Context(msgspec.Struct):
-    """Results of files with one environment, checked from one directory; a question stands with its answer."""
+    """Results of files with one environment and release of torch, checked from one directory.
+
+    A question stands with its answer.
+    """
 
     questions: list[tuple[Question, Answer]]
     entries: dict[str, _Entry]
@@ -182,9 +185,10 @@ class Results:
 
     def _context_of(self, task: Task) -> str:
         config = task.found.config
-        environment = self._checker.files(config).environment
+        environment, release = self._checker.files(config).environment, self._checker.release(config)
         folders = None if environment is None else environment.folders
-        return repr((os.getcwd(), config.follow_links, config.environment and str(config.environment), folders))
+        place = config.environment and str(config.environment)
+        return repr((os.getcwd(), config.follow_links, place, folders, release and str(release)))
 
     def _rules(self, task: Task) -> str:
         """Return what counts in the file."""

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "interpreter": {"core", "domain", "facts", "plugins", "source", "shapes"},
     "detect": {"core", "domain", "facts", "interpreter", "plugins"},
     "rules": {"domain", "facts", "plugins"},
-    "settings": {"domain", "rules", "source"},
+    "settings": {"domain", "facts", "rules", "source"},
     "fixes": {"core", "domain", "outcome", "source", "rules"},
     "outcome": {"domain"},
     "running": set(),
@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "judgement": {"domain", "fixes", "plugins", "rules", "source"},
     "report": {"settings", "domain", "rules", "source", "outcome", "explain", "fixes", ""},
     "checker": {
-        *("detect", "documents", "domain", "fixes", "interpreter", "judgement", "outcome"),
+        *("detect", "documents", "domain", "facts", "fixes", "interpreter", "judgement", "outcome"),
         *("plugins", "rules", "settings", "source"),
     },
     "pool": {"checker", "outcome", "plugins", "running"},
@@ -40,7 +40,7 @@ MAY_IMPORT = {
     "results": {"checker", "domain", "outcome", "plugins", "rules", "source"},
     "check": {"checker", "domain", "judgement", "outcome", "results", "running", "settings", "source", "workers"},
     "scan": {"check", "checker", "domain", "outcome", "plugins", "pool", "settings", "source"},
-    "explain": {"check", "detect", "domain", "interpreter", "judgement", "running", "settings", "source"},
+    "explain": {"check", "detect", "domain", "facts", "interpreter", "judgement", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
         "check",

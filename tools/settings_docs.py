@@ -17,6 +17,7 @@ from gradlint.settings.toml import as_toml
 _VALUES = {
     "flag": "`true` or `false`",
     "text": "a string",
+    "release": "a string such as `2.4`",
     "codes": "a list of codes, prefixes of codes, names of rules, or `ALL`",
     "patterns": "a list of patterns as in `.gitignore`",
     "table of codes": "a table from patterns to lists as those of `select`",
@@ -62,6 +63,7 @@ def _type(key: Key) -> dict[str, object]:
     types: dict[Kind, dict[str, object]] = {
         "flag": {"type": "boolean"},
         "text": {"type": "string"},
+        "release": {"type": "string", "pattern": "^[0-9]+[.][0-9]+"},
         "choice": choice,
         "codes": _CODES,
         "patterns": {"type": "array", "items": {"type": "string"}},

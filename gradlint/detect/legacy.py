@@ -12,7 +12,7 @@ from gradlint.domain.announcement import AttributeSet, FactorsMoved, ModuleConfi
 from gradlint.domain.fault import spelling as fault
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor
-from gradlint.facts import fact
+from gradlint.facts import fact, versions
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import IMPLICIT_DIM
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
@@ -28,6 +28,9 @@ _TIMED = frozenset(
     }
 )
 """Schedulers that count the epochs themselves (measured: `step(epoch)` warns)."""
+
+REMOVED = frozenset({"verbose", "retain_variables"})
+"""Arguments of which a fault of their own says that torch refuses them today."""
 
 
 class LegacyDetector(Detector[None]):
@@ -93,8 +96,9 @@ class LegacyDetector(Detector[None]):
     def _removed(
         self, state: State, it: TorchCalled, name: Literal["verbose", "retain_variables"], instead: str
     ) -> None:
-        """Report a keyword that torch refuses today."""
-        if name in it.keywords and not is_for_some_versions(self.machine, state):
+        """Report a keyword that torch refuses today, if the project's release does."""
+        taken = versions.is_there(it.name, name, "arguments")
+        if name in it.keywords and not taken and not is_for_some_versions(self.machine, state):
             self.report(fault.RemovedArgument(it.node, name, instead))
 
     def _reduction(self, op: str, args: Args, node: cst.CSTNode) -> None:

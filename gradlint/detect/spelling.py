@@ -9,21 +9,22 @@ from functools import cached_property
 import libcst as cst
 
 from gradlint.detect.detector import Detector
+from gradlint.detect.legacy import REMOVED
 from gradlint.domain.announcement import AttributeRead, AttributeSet, NameMissing, RunEnded, TorchCalled
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Fault
 from gradlint.domain.fault.modules import ModuleFlag
-from gradlint.domain.fault.spelling import DeprecatedName, MisspeltName, RemovedName
+from gradlint.domain.fault.spelling import AbsentName, DeprecatedName, MisspeltName, RemovedName
 from gradlint.domain.graph import SUPPOSED_CALL, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
-from gradlint.facts import names
+from gradlint.facts import names, versions
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import FACTORIES
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
-from gradlint.interpreter.world.versions import is_for_some_versions
+from gradlint.interpreter.world.versions import is_for_some_versions, may_depend_on_release
 from gradlint.source.lower.syntax import nodes_of
 
 _MISSPELT_FLAGS = frozenset({"require_grad", "requires_grads", "require_grads"})
@@ -35,9 +36,7 @@ class SpellingDetector(Detector[None]):
 
     def on_attribute_read(self, state: State, it: AttributeRead) -> None:
         """Report torch.nn.functional.soft_max, or an import of it."""
-        found = _wrong_name(it.node, it.owner.path, it.name)
-        if found is not None and not is_for_some_versions(self.machine, state):
-            self.report(found)
+        self._report(state, _wrong_name(it.node, it.owner.path, it.name))
 
     def on_name_missing(self, state: State, it: NameMissing) -> None:
         """Report loss.backwards, model.paramters, optimizer.zero_grads."""
@@ -46,10 +45,22 @@ class SpellingDetector(Detector[None]):
             found = self._of_tensor(record.node, it.name, it.node)
         elif isinstance(record, Instance):
             found = self._of_object(state, record, it.name, it.node)
-        if found is not None and not is_for_some_versions(self.machine, state):
+        self._report(state, found)
+
+    def _report(self, state: State, found: Fault | None) -> None:
+        """Report a name, but where the program sees to other versions of torch."""
+        if found is None or is_for_some_versions(self.machine, state):
+            return
+        if not isinstance(found, AbsentName) or not self._is_guarded(found.node):
             self.report(found)
 
-    def _of_tensor(self, made: Node, name: str, node: cst.CSTNode) -> MisspeltName | RemovedName | None:
+    def _is_guarded(self, node: cst.CSTNode) -> bool:
+        """Return whether what stands around a node, here or in another file, may keep it from a release of torch."""
+        loading, home = self.machine.program.loading, self.machine.program.nowhere
+        modules = [home, *(unit.module for unit in (() if loading is None else loading.units()))]
+        return any(may_depend_on_release(module, node) for module in modules)
+
+    def _of_tensor(self, made: Node, name: str, node: cst.CSTNode) -> Fault | None:
         """Return a name that tensors lack; what is merely used like one may be a matrix with methods of its own.
 
         What containers and texts have is no slip: where a value may be a tensor or a dictionary of tensors, the program
@@ -65,6 +76,8 @@ class SpellingDetector(Detector[None]):
         instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
             return RemovedName(node, name, instead) if _is_from_torch(made) else None
+        if versions.ever(names.TENSOR, name):
+            return _absent(node, names.TENSOR, name) if _is_from_torch(made) else None
         real = names.meant(names.TENSOR, name)
         if real is None or (real == f"{name}_" and not _is_plain_tensor(made)):
             return None
@@ -80,18 +93,21 @@ class SpellingDetector(Detector[None]):
         code = nodes_of(self.machine.program.nowhere)
         return frozenset(id(one.func) for one in code if isinstance(one, cst.Call))
 
-    def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> MisspeltName | None:
+    def _of_object(self, state: State, record: Instance, name: str, node: cst.CSTNode) -> Fault | None:
         """Return a name of a class whose bases are all known, and that nobody gives the name."""
         if is_engine(record) and isinstance(record.cls, External):
             real = names.near_own(name, ENGINES[record.cls.path])
             return None if real is None else MisspeltName(node, record.cls.path.rpartition(".")[2], name, real)
         is_optimizer = _is_optimizer(state, record.cls)
-        kinds = names.OPTIMIZER if is_optimizer else names.MODULE
-        real = names.meant(kinds, name) or names.elsewhere(kinds, name)
+        owner = names.OPTIMIZER if is_optimizer else names.MODULE
+        missing = _absent(node, owner, name)
+        real = names.meant(owner, name) or names.elsewhere(owner, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
-        if real is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
+        if (real or missing) is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
             return None
+        if real is None or missing is not None:
+            return missing
         kind = "optimizer" if is_optimizer else "module"
         return MisspeltName(node, kind, name, real, names.is_same_word(name, real))
 
@@ -115,11 +131,12 @@ class SpellingDetector(Detector[None]):
         if not isinstance(node, cst.Call):
             return
         for name in keywords:
+            found: Fault | None = None if name in REMOVED else _absent(node, path, name, "arguments")
             real = names.meant_keyword(path, name)
-            if real is None or real in keywords or is_for_some_versions(self.machine, state):
-                continue
-            if made is None or _is_from_torch(made):
-                self.report(MisspeltName(node, path, name, real, names.is_same_word(name, real), keyword=True))
+            if found is None and real is not None and real not in keywords:
+                found = MisspeltName(node, path, name, real, names.is_same_word(name, real), keyword=True)
+            if found is not None and (made is None or _is_from_torch(made)):
+                self._report(state, found)
 
     def on_attribute_set(self, state: State, it: AttributeSet) -> None:
         """Report x.require_grad = True: a new attribute.
@@ -247,6 +264,17 @@ def _bound(target: cst.BaseExpression) -> Iterator[str]:
         yield name.value
 
 
+def _absent(node: cst.CSTNode, owner: str, name: str, kind: versions.Kind = "names") -> AbsentName | None:
+    """Return that the project's release of torch does not have a name, or does not take an argument."""
+    found = versions.absence(owner, name, kind)
+    if found is None:
+        return None
+    since, last = (str(one or "") for one in (found.since, found.last))
+    if kind == "arguments":
+        return AbsentName(node, name, str(found.release), since, last, owner)
+    return AbsentName(node, f"{owner}.{name}", str(found.release), since, last)
+
+
 def _wrong_name(node: cst.CSTNode, owner: str, name: str) -> Fault | None:
     """Return what is to say of a name of a module or class of torch."""
     path = f"{owner}.{name}"
@@ -254,6 +282,8 @@ def _wrong_name(node: cst.CSTNode, owner: str, name: str) -> Fault | None:
         return RemovedName(node, path, instead)
     if (instead := names.newer(path)) is not None:
         return DeprecatedName(node, path, instead)
+    if (missing := _absent(node, owner, name)) is not None:
+        return missing if isinstance(node, (cst.Attribute, cst.ImportFrom, cst.ImportAlias)) else None
     if (real := names.meant(owner, name)) is not None:
         return MisspeltName(node, owner, name, real, names.is_same_word(name, real))
     if (real := names.elsewhere(owner, name)) is not None:

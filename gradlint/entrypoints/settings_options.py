@@ -56,6 +56,7 @@ _OPTIONS = (
         "--python", metavar="PATH", help="Read the installed packages of this Python environment; none is imported."
     ),
     click.option("--no-environment", is_flag=True, help="Do not read installed packages."),
+    click.option("--torch", metavar="RELEASE", help="The release of torch that the project uses, such as 2.4."),
 )
 
 

@@ -45,6 +45,8 @@ _OPTIONS = {
     "--stats": "--statistics",
     "--autofix": "--fix",
     "--in-place": "--fix",
+    "--torch-version": "--torch",
+    "--target-version": "--torch",
     "--venv": "--python",
     "--python-executable": "--python",
 }

@@ -9,6 +9,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from gradlint.domain.release import Release
+from gradlint.facts.versions import absence, differing, ever, is_deprecated, is_there, stated
+
 TENSOR = "torch.Tensor"
 MODULE = "torch.nn.Module"
 OPTIMIZER = "torch.optim.Optimizer"
@@ -23,11 +26,18 @@ def _data(file: str = "names.json") -> Mapping[str, Any]:
     return json.loads(text)  # type: ignore[no-any-return]
 
 
-@cache
 def names_of(path: str) -> frozenset[str] | None:
-    """Return all names of a namespace or class; None for one that was not measured."""
+    """Return all names of a namespace or class, in the stated release; None for one that was not measured."""
+    return _names_of(path, stated())
+
+
+@cache
+def _names_of(path: str, release: Release | None) -> frozenset[str] | None:
     found = _data()["names"].get(path)
-    return None if found is None else frozenset(found.split())
+    if found is None:
+        return None
+    has, lacks = differing(path, release) if release is not None else (frozenset[str](), frozenset[str]())
+    return (frozenset(found.split()) | has) - lacks
 
 
 @cache
@@ -36,34 +46,45 @@ def attributes_of_modules() -> frozenset[str]:
     return frozenset(_data()["attributes"].split())
 
 
-@cache
 def replacement(path: str) -> str | None:
-    """Return what to write for a name that torch has had and removed, such as `torch.symeig`."""
+    """Return what to write for a name that torch has had and removed, such as `torch.symeig`.
+
+    None where the stated release still has it.
+    """
+    owner, _, name = path.rpartition(".")
     found: str | None = _data()["removed"].get(path)
-    return found
+    if absence(owner, name) is not None:
+        return found or _data()["deprecated"].get(path)
+    return None if is_there(owner, name) else found
 
 
-@cache
 def newer(path: str) -> str | None:
-    """Return what to write for a name that torch still has, with a warning, such as `torch.nn.init.xavier_uniform`."""
+    """Return what to write for a name that torch still has, with a warning, such as `torch.nn.init.xavier_uniform`.
+
+    None where the stated release does not warn.
+    """
     found: str | None = _data()["deprecated"].get(path)
-    return found
+    return found if found is not None and is_deprecated(path) else None
 
 
 _OF_BACKENDS = re.compile(r"is_[a-z]{1,2}pu")
 """What a package for another accelerator adds to torch, with `torch.utils.rename_privateuse1_backend`: `is_npu`."""
 
 
-@cache
 def meant(path: str, name: str) -> str | None:
     """Return the real name of a namespace or class that a missing one is a slip of; None if it has the name, or none
-    is near.
+    is near. What any release has is no slip.
 
     >>> meant("torch.nn.functional", "soft_max")
     'softmax'
     """
-    known = names_of(path)
-    if known is None or name in known or name.startswith("_") or _OF_BACKENDS.fullmatch(name):
+    return _meant(path, name, stated())
+
+
+@cache
+def _meant(path: str, name: str, release: Release | None) -> str | None:
+    known = _names_of(path, release)
+    if known is None or name in known or ever(path, name) or name.startswith("_") or _OF_BACKENDS.fullmatch(name):
         return None
     public = [one for one in known if not one.startswith("_")]
     found = nearest(name, public)
@@ -119,7 +140,7 @@ def meant_keyword(path: str, name: str) -> str | None:
     'momentum'
     """
     known = _data("keywords.json").get(path)
-    if known is None or name in known.split():
+    if known is None or name in known.split() or ever(path, name, "arguments"):
         return None
     taken = known.split()
     near = nearest(name, taken) or next((real for real in taken if _is_near(name, real)), None)

@@ -10,6 +10,7 @@ from typing import NamedTuple, cast
 
 from gradlint.domain.finding import Finding, Severity, is_at_least
 from gradlint.domain.frozen import Frozen
+from gradlint.domain.release import Release
 from gradlint.rules.base import Rule
 from gradlint.settings.keys import (
     DEFAULT_EXCLUDE,
@@ -68,6 +69,7 @@ class Config(Frozen):
     fixable: tuple[str, ...] = ("ALL",)
     unfixable: tuple[str, ...] = ()
     environment: Path | None = None
+    torch: Release | None = None
     follow_links: bool = False
     layers: tuple[Layer, ...] = field(default=(), compare=False)
     baseline: Path | None = None

@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from gradlint.source.environment.place import interpreter
+from gradlint.domain.release import Release
+from gradlint.facts.versions import releases
+from gradlint.source.environment.distribution import version_of
+from gradlint.source.environment.index import Unread
+from gradlint.source.environment.place import interpreter, site_packages
 
 _BESIDE = (".venv", "venv")
 _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
@@ -20,3 +24,11 @@ def environment_of(root: Path, named: str | None = None) -> Path | None:
     found = next((folder for folder in beside if os.path.isfile(folder / "pyvenv.cfg")), None)
     active = next((os.environ[name] for name in _ACTIVE if os.environ.get(name)), None)
     return found or (None if active is None else Path(active))
+
+
+def torch_in(environment: Path) -> Release | None:
+    """Return the release of torch that is installed in an environment, if it is one that gradlint knows."""
+    folders = site_packages(environment)
+    version = None if isinstance(folders, Unread) else version_of(folders, "torch")
+    release = Release.of(version or "")
+    return release if release in releases() else None

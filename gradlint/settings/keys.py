@@ -10,9 +10,11 @@ from typing import Any, Literal, TypeAlias
 from gradlint.domain.finding import SEVERITIES, Severity
 from gradlint.domain.frozen import Frozen
 
-Kind: TypeAlias = Literal["flag", "choice", "text", "codes", "patterns", "table of codes", "table of severities"]
-"""What a value must be: true or false; one of some words; a string; a list of strings that name rules, or that are
-patterns; a table from patterns to lists that name rules, or from names of rules to severities."""
+Kind: TypeAlias = Literal[
+    "flag", "choice", "text", "release", "codes", "patterns", "table of codes", "table of severities"
+]
+"""What a value must be: true or false; one of some words; a string; a release of torch; a list of strings that name
+rules, or that are patterns; a table from patterns to lists that name rules, or from names of rules to severities."""
 
 FORMATS = (
     *("concise", "full", "grouped", "json", "json-lines", "github", "sarif", "gitlab", "junit", "rdjson"),
@@ -168,6 +170,14 @@ KEYS = (
         "`venv` in the root, or the active one.",
         option="--python",
         example="../env",
+    ),
+    Key(
+        "torch",
+        "release",
+        "The release of torch that the project uses: names and arguments that it lacks are reported, and what "
+        "operations do is what they do there. Without it that of the Python environment, if gradlint knows it.",
+        option="--torch",
+        example="2.4",
     ),
     Key(
         "baseline",

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gradlint.domain.near_words import did_you_mean, near_words
+from gradlint.domain.release import Release
+from gradlint.facts.versions import releases
 from gradlint.settings.config import Config, ConfigError, FileIgnore
 from gradlint.settings.environment import environment_of
 from gradlint.settings.keys import KEY_OF, NEVER, Key, Layer
@@ -96,6 +98,8 @@ def _checked(key: Key, value: object, where: str) -> object:
         return _is(isinstance(value, str) and bool(value.strip()), value, where, "a string that is not empty")
     if key.kind == "choice":
         return _choice(key, value, where)
+    if key.kind == "release":
+        return _release(value, where)
     if key.kind == "patterns":
         return _strings(value, where)
     if key.kind == "codes":
@@ -110,6 +114,14 @@ def _checked(key: Key, value: object, where: str) -> object:
         return {name: _codes(value[name], items[name]) for name in value}
     check_words(value, where)
     return {name: _severity(key, value[name], items[name]) for name in value}
+
+
+def _release(value: object, where: str) -> Release:
+    release = Release.of(value) if isinstance(value, str) else None
+    if release is None or release not in releases():
+        ends = f"from {releases()[0]} to {releases()[-1]}"
+        raise ConfigError(f'{where} must be a release of torch {ends}, written as a string such as "2.4"')
+    return release
 
 
 def _is(fits: bool, value: object, where: str, what: str) -> object:

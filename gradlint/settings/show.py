@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gradlint.domain.release import Release
 from gradlint.settings.config import Config
+from gradlint.settings.environment import torch_in
 from gradlint.settings.keys import KEYS, Key, Layer
 from gradlint.settings.layers import PRESETS
 from gradlint.settings.toml import as_toml
@@ -33,7 +35,9 @@ def _lines(key: Key, config: Config) -> Iterator[str]:
         value, origin = config.environment, "found" if origin == _BUILT_IN else origin
     if key.name == "baseline":
         value = config.baseline
-    if isinstance(value, Path):
+    if key.name == "torch" and value is None and config.environment is not None:
+        value, origin = torch_in(config.environment), "installed"
+    if isinstance(value, (Path, Release)):
         value = str(value)
     yield f"{key.name} = {as_toml(value)}  # {origin}" if value is not None else f"# {key.name} is not set"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradlint.domain.asked import Asked
+from gradlint.domain.release import Release
 from gradlint.settings.config import Config
 from gradlint.source.environment.cache import Cache
 from gradlint.source.environment.environment import Environment
@@ -19,17 +20,22 @@ class Projects:
 
     def __init__(self, keeping: Keeping | None = None) -> None:
         self._keeping = keeping or Keeping()
-        self._files: dict[tuple[Path | None, bool], Files] = {}
+        self._files: dict[tuple[Path | None, bool, Release | None], Files] = {}
         self._missing: list[str] = []
 
     def files(self, config: Config) -> Files:
         """Return the store for the files of a configuration."""
-        key = config.environment, config.follow_links
+        key = config.environment, config.follow_links, config.torch
         if key not in self._files:
             asked = Asked()
             environment = self._environment(config, asked)
             self._files[key] = Files(environment, follow_links=config.follow_links, asked=asked)
         return self._files[key]
+
+    def release(self, config: Config) -> Release | None:
+        """Return the release of torch that a project uses: the configured one, or the one that is installed."""
+        environment = self.files(config).environment
+        return config.torch or (None if environment is None else environment.torch)
 
     def _environment(self, config: Config, asked: Asked) -> Environment | None:
         if config.environment is None:

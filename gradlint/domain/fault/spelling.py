@@ -34,6 +34,20 @@ class RemovedName(Fault):
     instead: str
 
 
+class AbsentName(Fault):
+    """A name that the `release` of torch that the project uses does not have, and others have.
+
+    `since` is the next release that has it, `last` the last one before that had it. Of an argument, `owner` is the
+    function, and empty otherwise.
+    """
+
+    name: str
+    release: str
+    since: str
+    last: str
+    owner: str = ""
+
+
 class DeprecatedName(Fault):
     """A name that works, with a warning; `instead` is what to write."""
 

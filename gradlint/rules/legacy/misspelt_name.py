@@ -21,8 +21,8 @@ class MisspeltName(EventRule[fault.MisspeltName]):
         that should be frozen is trained, or a tensor that should be trained gets no gradient.
 
     When it may be wrong
-        If the name exists in another version of torch than the one that was measured, and it is not guarded by `try` or
-        `hasattr`. Attribute names are checked only if every possible class of the object is known.
+        If the name exists in a version of torch that was not measured (2.0 to 2.14 were), and it is not guarded by
+        `try` or `hasattr`. Attribute names are checked only if every possible class of the object is known.
 
     Instead
         Write the correct name; the finding suggests the most similar one.

@@ -13,6 +13,7 @@ from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _Event: TypeAlias = (
     fault.RemovedName
+    | fault.AbsentName
     | fault.DeprecatedName
     | fault.RemovedArgument
     | fault.FactorsFirst
@@ -24,7 +25,7 @@ _Event: TypeAlias = (
 
 
 class RemovedApi(EventRule[_Event]):
-    """An API is used that torch has removed or deprecated.
+    """An API is used that torch has removed or deprecated, or that the project's torch does not have yet.
 
     What torch does
         It raises: an IndexError for `loss.data[0]` ("invalid index of a 0-dim tensor"), and for `loss.data.numpy()[0]`
@@ -33,13 +34,15 @@ class RemovedApi(EventRule[_Event]):
         `retain_variables=` and for `verbose=` of a scheduler. It still accepts `size_average=`, `reduce=`, `x.add_(0.9,
         y)`, `torch.addmm(0.5, x, 2, a, b)`, a softmax without `dim`, `scheduler.step(epoch)` and names such as
         `nn.init.xavier_uniform`, most of them with a warning.
+        Where the release of the project is known, by the key `torch` or by its environment, names and arguments that
+        this release does not have are reported as well: `nn.RMSNorm` came with torch 2.4.
 
     Why it matters
         Tutorials and old repositories use such calls often, and a call that is only deprecated may be removed later.
 
     When it may be wrong
         If the code checks the version of torch in a way that gradlint does not see, and uses another
-        call for new versions.
+        call for new versions. If a file is imported only where torch is new enough: suppress it there.
 
     Instead
         Use `loss.item()`, `reduction="sum"`, `x.add_(y, alpha=0.9)` or `retain_graph=True`. For a
@@ -91,7 +94,7 @@ print(loss.item(), loss.data, model.weight.data[0])
         )
 
 
-_RAISING = (fault.RemovedName, fault.RemovedArgument, refusal.NumberIndexed)
+_RAISING = (fault.RemovedName, fault.AbsentName, fault.RemovedArgument, refusal.NumberIndexed)
 
 
 def _words(event: Event) -> tuple[str, str]:
@@ -118,11 +121,23 @@ def _words(event: Event) -> tuple[str, str]:
                 f"the argument `{name}` was removed: torch raises here",
                 f"write `{instead}`" if instead else "remove the argument",
             )
+        case fault.AbsentName():
+            return _missing(event)
         case fault.DeprecatedName(name=name, instead=instead):
             return f"`{name}` is deprecated: torch warns", f"use `{instead}`"
         case _:
             assert isinstance(event, fault.RemovedName)
             return f"torch has removed `{event.name}`: it raises here", f"use `{event.instead}`"
+
+
+def _missing(event: fault.AbsentName) -> tuple[str, str]:
+    """Return what is to say of a name or an argument that the project's release of torch does not have."""
+    has = f"`{event.owner}` of torch {event.release} takes no" if event.owner else f"torch {event.release} has no"
+    other = "leave it out" if event.owner else "test with `hasattr` first"
+    if event.since:
+        message = f"{has} `{event.name}`: it came with torch {event.since}, and Python raises here"
+        return message, f"require torch {event.since}, or {other}"
+    return f"{has} `{event.name}`: torch {event.last} was the last with it, and Python raises here", other
 
 
 def _repair(event: Event) -> Repair | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -37,6 +38,14 @@ def distribution_of(folder: str, package: str) -> Distribution:
         return Distribution(package, "")
     text = _text(os.path.join(path, "METADATA")) or _text(os.path.join(path, "PKG-INFO"))
     return Distribution(os.path.splitext(os.path.basename(path))[0], text.partition("\n\n")[0])
+
+
+def version_of(folders: Iterable[str], package: str) -> str | None:
+    """Return the version of a package, in the first of some folders that has it; None where no metadata say so."""
+    folder = next((one for one in folders if os.path.isdir(os.path.join(one, package))), None)
+    path = None if folder is None else _infos(folder).get(_normal(package))
+    known = None if path is None else _INFO.fullmatch(os.path.basename(path))
+    return None if known is None else known["version"]
 
 
 @lru_cache(16)

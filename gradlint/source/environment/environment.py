@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import dedent
 from typing import NamedTuple
 
 from gradlint.domain.asked import Answer, Asked, Question
+from gradlint.domain.release import Release
 from gradlint.source.environment.cache import Cache, stamp
-from gradlint.source.environment.distribution import Distribution, distribution_of
+from gradlint.source.environment.distribution import Distribution, distribution_of, version_of
 from gradlint.source.environment.index import EMPTY, Index, Unread, index_of
 from gradlint.source.layout import INIT
 from gradlint.source.read import decode, read_bytes, split_lines
@@ -67,6 +68,11 @@ class Environment:
         self._files: dict[str, str | None] = {}
         self._text = lru_cache(16)(_read)
         self.problems: dict[str, str] = {}
+
+    @cached_property
+    def torch(self) -> Release | None:
+        """The release of torch that is installed, where it is one that was released."""
+        return Release.of(version_of(self.folders, "torch") or "")
 
     def reads(self, dotted: str) -> bool:
         """Return whether a name is one of an installed package that may use torch, and is not torch itself."""
