@@ -31,7 +31,7 @@ _MAKERS = frozenset({"class", "cls", "type", "factory", "builder"})
 _VERBS = frozenset(
     {
         *("get", "make", "build", "create", "load", "save", "wrap", "unwrap", "prepare", "add", "init", "initialize"),
-        *("set", "setup", "update", "freeze", "unfreeze", "register", "export", "push", "count", "plot", "print", "log"),
+        *("set", "setup", "update", "freeze", "unfreeze", "register", "export", "push", "count", "plot", "log"),
     }
 )
 """The first words in the names of functions that do something to a network, such as `unwrap_model`."""
