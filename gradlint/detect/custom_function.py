@@ -136,7 +136,7 @@ class CustomFunctionDetector(Detector[None]):
         """Return the first gradient that torch does not take."""
         for index, (part, argument) in enumerate(zip(parts_of(value), it.arguments, strict=False)):
             ref, kind = known_tensor(self.machine, state, part), nontensor(state, part)
-            is_other = nontensor(state, argument) is not None and index < it.fewest
+            is_other = nontensor(state, argument) in ("number", "text") and index < it.fewest
             if is_other and (ref is not None or kind is not None):
                 return fault.GradientMisfit(returned_at(it.node), index, "unwanted")
             if kind is not None:
