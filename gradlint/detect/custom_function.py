@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.formula.derivative import Pass, before_selections, wrong_gradient
+from gradlint.detect.formula.derivative import Pass, wrong_gradient
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, GradientHooked
 from gradlint.domain.dtype import is_complex
 from gradlint.domain.fault import functions as fault
@@ -88,18 +88,18 @@ class CustomFunctionDetector(Detector[None]):
         if it.ends and all(self._is_known(end, value) for end, value in it.ends):
             # Torch wants a gradient for each argument that forward is given; further ones may be None.
             given = len(it.arguments)
+            misfits = [self._misfit(end, value, it) for end, value in it.ends]
             if all(_is_miscounted(value, it.fewest, given) for _, value in it.ends):
                 self.report(fault.GradientCount(returned_at(it.node), len(parts_of(it.ends[0][1])), given))
-            else:
-                misfits = [self._misfit(end, value, it) for end, value in it.ends]
-                if misfits[0] is not None and all(misfits):
-                    self.report(misfits[0])
+                misfits = []
+            elif misfits[0] is not None and all(misfits):
+                self.report(misfits[0])
             if all(value is None for _, value in it.ends) and _only_computes(it.node):
                 self.report(fault.GradientIgnored(it.node, False, nothing=True))
             elif all(self._ignores(end, value, it.arrived) for end, value in it.ends):
                 scalar = all(self._may_be_scalar(state, part) for part in parts_of(it.result))
                 self.report(fault.GradientIgnored(returned_at(it.node), scalar))
-            elif len(it.ends) == 1:
+            elif misfits == [None]:
                 self._judge_formulas(state, it)
 
     def _judge_formulas(self, state: State, it: FunctionDifferentiated) -> None:
@@ -109,14 +109,13 @@ class CustomFunctionDetector(Detector[None]):
         nodes = [tensor_at(state, ref).node for ref in arguments if ref is not None]
         if result is None or result in arguments or len(it.arrived) != 1 or len({*nodes}) != len(nodes):
             return
-        formula, saved = _term(state, result), tensor_at(end, result).node
-        arrived = before_selections(tensor_at(end, it.arrived[0]).node)
+        formula = _term(state, result)
         for index, (part, argument) in enumerate(zip(parts_of(value), arguments, strict=False)):
             gradient = known_tensor(self.machine, end, part)
             if gradient is None or argument is None or tensor_at(state, argument).grad is False:
                 continue
             position = nodes.index(tensor_at(state, argument).node)
-            one = Pass(formula, nodes, saved, arrived, _term(end, gradient))
+            one = Pass(formula, nodes, it.output, it.incoming[0], _term(end, gradient))
             wrong = wrong_gradient(one, position)
             if wrong is not None:
                 self.report(fault.GradientWrong(returned_at(it.node), index, *wrong))
@@ -137,7 +136,7 @@ class CustomFunctionDetector(Detector[None]):
         """Return the first gradient that torch does not take."""
         for index, (part, argument) in enumerate(zip(parts_of(value), it.arguments, strict=False)):
             ref, kind = known_tensor(self.machine, state, part), nontensor(state, part)
-            is_other = argument is None or (nontensor(state, argument) is not None and index < it.fewest)
+            is_other = nontensor(state, argument) in ("number", "text") and index < it.fewest
             if is_other and (ref is not None or kind is not None):
                 return fault.GradientMisfit(returned_at(it.node), index, "unwanted")
             if kind is not None:

@@ -579,11 +579,14 @@ class FunctionApplied(Announcement):
 class FunctionDifferentiated(Announcement):
     """The backward of a custom function, defined at the node, was run aside for a forward that gave `result`.
 
-    `arrived` are the gradients that it was given, and `ends` the paths on which it ended, with what it returned.
+    `arrived` are the gradients that it was given, `incoming` what they were before it ran, and `ends` the paths on
+    which it ended, with what it returned. The results of forward had the node `output`.
     Forward was given these `arguments`, or those of the last that have defaults were left out, down to `fewest`.
     """
 
     arrived: Sequence[Ref]
+    incoming: Sequence[Node]
+    output: Node
     ends: Sequence[tuple[State, Value]]
     result: Value
     arguments: Sequence[Value]

@@ -12,6 +12,7 @@ _NO_FILE = "the file cannot be read, so there is nothing to run"
 _COMMENT = "a comment is nothing that runs"
 _REVEAL = "`reveal` tells what gradlint knows, and computes nothing"
 _SPELLING = "the old spelling does what the new one does"
+_MEANT = "a run shows the gradient that is returned, and not which one is meant"
 
 BAD: dict[str, tuple[Verdict, str]] = {
     "GRD001-bad-1:2": ("unconfirmed", _NO_FILE),
@@ -35,6 +36,11 @@ BAD: dict[str, tuple[Verdict, str]] = {
     ),
     "GRD622-bad-the-result-in-a-tuple:8": ("unconfirmed", "what is kept in a tuple is not measured"),
     "GRD630-bad-another-name:14": ("unconfirmed", "the repro raises in a line that is not known to be the finding's"),
+    "GRD634-bad-1:13": ("unconfirmed", _MEANT),
+    "GRD634-bad-the-argument-in-place-of-the-result:13": ("unconfirmed", _MEANT),
+    "GRD634-bad-a-sign:13": ("unconfirmed", _MEANT),
+    "GRD634-bad-the-gradients-of-a-product:13": ("unconfirmed", _MEANT),
+    "GRD634-bad-a-mask-by-the-incoming-gradient:15": ("unconfirmed", _MEANT),
     "GRD803-bad-under-no-grad:7": ("unconfirmed", "nothing is recorded under `no_grad`, with `volatile` or without"),
     "GRD802-bad-1:6": ("unconfirmed", _SPELLING),
     "GRD802-bad-requires-grad:4": ("unconfirmed", _SPELLING),
@@ -55,6 +61,7 @@ GOOD: dict[str, str] = {
     "GRD309-good-the-detached-output-of-another-network": "the leaf before the cut is not to be trained",
     "GRD309-good-a-copy-trained-in-the-place-of-a-network": "a copy is trained in the place of the network",
     "GRD517-good-a-single-layer-kept-in-evaluation-mode": "a layer is frozen in evaluation mode",
+    "GRD624-good-a-gradient-of-zero-on-purpose": "a gradient of zero is the same for any loss",
     "GRD604-good-a-teacher-that-is-kept-out-of-the-parameters": "a network is kept from the optimizer",
 }
 """Good examples in which what is forced on them is confirmed: execution does not tell intent from accident."""

@@ -83,13 +83,6 @@ def _wrong_mask(samples: list[_Sample]) -> Wrong | None:
     return Wrong(flat[0].point, 0.0, up, True)
 
 
-def before_selections(node: Node) -> Node:
-    """Return what a tensor was before some of its elements were overwritten."""
-    while op_of(Term(node)) in _SELECTIONS and isinstance(inner := node.operands.get("input"), Term):
-        node = inner.node
-    return node
-
-
 class _Sample(NamedTuple):
     point: float
     value: float

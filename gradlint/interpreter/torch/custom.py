@@ -353,6 +353,7 @@ def run_aside(
         if ref is not None and can_require_grad(tensor_at(aside, ref).dtype) is not False:
             aside.put(ref.id, tensor_at(aside, ref)._replace(node=provisional, grad=requires))
     gradients = tuple(_gradient(machine, aside, value, node) for value in parts_of(result))
+    incoming = tuple(tensor_at(aside, ref).node for ref in gradients)
     first_exit, region = len(machine.exits), machine.open(aside)
     forward = static_method(state, cls, "forward")
     machine.differentiated[ctx.id] = None if forward is None else forward.code.node
@@ -360,7 +361,10 @@ def run_aside(
     del machine.differentiated[ctx.id]
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
-    machine.announce(state, FunctionDifferentiated(node, gradients, ends, result, inputs.values, inputs.fewest))
+    machine.announce(
+        state,
+        FunctionDifferentiated(node, gradients, incoming, provisional, ends, result, inputs.values, inputs.fewest),
+    )
     nones = ({place for place, part in enumerate(parts_of(value)) if part is None} for _, value in ends)
     ignored = set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
     return ignored, bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)

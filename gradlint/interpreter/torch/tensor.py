@@ -184,7 +184,8 @@ def nontensor(state: State, value: Value) -> Nontensor | None:
     if type(value) is tuple:
         return "tuple"
     if isinstance(value, Ref):
-        return "list" if isinstance(state.heap.get(value.id), Sequence) else None
+        listed = state.heap.get(value.id)  # An open one may be a tuple of which not all is known.
+        return "list" if isinstance(listed, Sequence) and listed.kind == "list" and not listed.open else None
     return _NONTENSORS.get(value.kind or "") if isinstance(value, Unknown) else None
 
 

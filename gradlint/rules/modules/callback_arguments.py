@@ -76,11 +76,14 @@ sine, cosine = SineAndCosine.apply(torch.ones(3, requires_grad=True))
     def check(self, event: refusal.CallbackArguments) -> Report | None:
         role = event.role
         what = f"the hook of `{role}`" if role.startswith("register_") else f"`{role}`"
+        node, other, text = event.node, event.call, "this is what leads to the call"
+        if role == "forward":
+            node, other, text = event.call, event.node, "this is what is called"
         return Report(
-            event.node,
+            node,
             f"torch calls {what} with {event.given} arguments, which it does not take: the call raises",
             hint=f"take {_GIVEN[role]}",
-            related=((event.call, "this is what leads to the call"),),
+            related=((other, text),),
         )
 
 
