@@ -38,6 +38,7 @@ from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, t
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
+from gradlint.interpreter.torch.gradient_layout import refuse_clipping
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
@@ -46,6 +47,7 @@ from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
 
 
@@ -160,6 +162,14 @@ def _set_grad_enabled(machine: Machine, state: State, args: Args, node: cst.CSTN
     return Context("set_grad_enabled", wanted, former, node)
 
 
+def _saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """saved_tensors_hooks(pack, unpack): differentiating transforms do not support it."""
+    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
+    if level is not None:
+        unsupported(machine, node, "function", "saved_tensors_hooks", level)
+    return unknown_call(machine, state, args.values(), node)
+
+
 def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     return args.positional[0] if args.positional else External("builtins.<same>")
 
@@ -227,6 +237,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     # One leaf of a network that is not known stands for all its parameters.
     whole = not items.open or any(SUMMARY in tensor_at(state, param).tags for param in params)
     machine.announce(state, Clipped(node, params if known else (), bound, whole, used_up))
+    refuse_clipping(machine, state, params, "clip_grad_norm_" if args.has(1, "max_norm") else "clip_grad_value_", node)
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):
@@ -300,6 +311,7 @@ SPECIAL: dict[str, Native] = {
         f"torch.autograd.{name}": lambda *_: Context("other")
         for name in ("set_detect_anomaly", "detect_anomaly", "graph.save_on_cpu")
     },
+    "torch.autograd.graph.saved_tensors_hooks": _saved_tensors_hooks,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
     # An optimizer's step: grad mode is off, unless its option `differentiable` is on.

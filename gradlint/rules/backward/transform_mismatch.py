@@ -46,6 +46,10 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "no level exists",
         "structure",
         "Jacobian mismatch",
+        "Trying to use forward AD",
+        "forward grad",
+        "reparametrizing",
+        "must implement the jvp",
         "strict",
         "only",
     )
@@ -142,6 +146,10 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-dtype": "is given a tensor of dtype {got}, which has no derivative",
     "dual-kind": "is given {got} as tangent, which must be a tensor",
     "dual-shape": "is given a tangent of a different shape from the tensor",
+    "dual-tangent": "is given a tangent that is dual itself",
+    "dual-out": "is given a dual tensor, which `out=` does not support",
+    "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
+    "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 
 
