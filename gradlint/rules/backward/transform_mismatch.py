@@ -122,6 +122,7 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "tangent-structure": "is given tangents that are not nested like {ends}",
     "tangent-shape": "is given tangents of a different shape from {ends}",
     "tangent-dtype": "is given tangents of a different dtype from {ends}",
+    "check-nothing": "checks neither backward nor forward derivatives",
     "check-without-grad": "is given no input that requires grad",
     "check-precision": "is given an input of dtype {got}, which is too coarse for finite differences of `eps=1e-6`",
     "check-overlap": "is given an expanded input, whose elements share memory",
