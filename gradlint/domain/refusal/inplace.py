@@ -112,9 +112,9 @@ class OutRequiresGrad(Refusal):
 
 
 class InferenceChange(Refusal):
-    """A tensor made in inference mode is changed outside of it, by `out=` or by its flag."""
+    """A tensor made in inference mode is changed outside of it, by `out=` or by its flag, or its version is read."""
 
-    by: Literal["out=", "requires_grad_", ".requires_grad"]
+    by: Literal["out=", "requires_grad_", ".requires_grad", "._version"]
     mode: cst.CSTNode | None = None
 
 

@@ -17,6 +17,19 @@ class TensorForParameters(Refusal):
     """An optimizer is given a tensor in place of an iterable of tensors."""
 
 
+class GradientLayout(Refusal):
+    """An optimizer steps, or a function clips, on a gradient of a layout that it does not take.
+
+    `by` is the class or the function; the gradient is `sparse`, or else dense. `decay`: it is `weight_decay` that does
+    not take it. `made` is where the parameter was made.
+    """
+
+    by: str
+    sparse: bool
+    decay: bool
+    made: cst.CSTNode | None
+
+
 class ParameterInTwoGroups(Refusal):
     """A parameter, made at `made`, is in two groups of an optimizer.
 

@@ -21,19 +21,19 @@ Mismatch: TypeAlias = Literal[
     "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
-    "check-without-grad", "check-precision", "check-overlap",
+    "check-nothing", "check-without-grad", "check-precision", "check-overlap",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
-    "dual-shape",
+    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 
 Unsupported: TypeAlias = Literal[
     "method", "function", "branch", "number", "list", "array", "data", "mask", "size", "random", "batch-norm",
-    "no-setup-context", "no-vmap-rule",
+    "no-setup-context", "no-vmap-rule", "two-vmap-rules",
 ]  # fmt: skip
 """What a function does that a transform does not support. `size`: a result whose size or value depends on values."""
 

@@ -30,6 +30,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
+from gradlint.interpreter.torch.transform.duals import refuses_dual
 from gradlint.interpreter.torch.transform.levels import refuses_operation
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
@@ -224,6 +225,9 @@ def _out(call: Operation, out: Value) -> Value:
     call.bound.pop("out")
     call.inputs = [given for given in call.inputs if given.label != "out"]
     if target is None:
+        return out
+    given = [target, *(one.ref for one in call.inputs if one.ref is not None)]
+    if refuses_dual(machine, state, given, "dual-out", bare(call.name), call.node):
         return out
     record = tensor_at(state, target)
     needs = either([call.tracked(), both(record.grad, state.grad)])

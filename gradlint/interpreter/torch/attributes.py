@@ -104,6 +104,12 @@ def _is_leaf(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Val
     return machine.symbol("is_leaf", ref, kind="bool") if known is None else known
 
 
+def _version(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    if tensor_at(state, ref).inference is True:
+        machine.emit(InferenceChange(node, "._version", machine.inference_mode))
+    return machine.symbol("_version", ref)
+
+
 def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
     record = tensor_at(state, ref)
     if record.leaf is not False:
@@ -155,11 +161,12 @@ _GETTERS: dict[str, Getter] = {
     "grad_fn": _grad_fn,
     "dtype": _dtype,
     "ndim": _ndim,
+    "_version": _version,
     "device": lambda machine, state, ref, node: Unknown("device", syntax=node),
     **{
         name: _symbol(name)
         for name in (
-            *("is_cuda", "is_sparse", "layout", "_version", "_base", "name", "names", "itemsize", "nbytes"),
+            *("is_cuda", "is_sparse", "layout", "_base", "name", "names", "itemsize", "nbytes"),
             *("__dict__", "__class__"),
         )
     },

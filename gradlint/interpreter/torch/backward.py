@@ -24,6 +24,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
+from gradlint.interpreter.torch.gradient_layout import layouts, note_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.tensor import NOT_SHOWN, new_tensor, tensor_at
 
@@ -192,6 +193,7 @@ def accumulate(
         result = state.heap[wanted]
         if isinstance(result, Tensor) and result.leaf is not True:  # A result among `inputs=` gets its gradient, too.
             _add_gradient(machine, state, wanted, result, syntax, False)
+    embedded = layouts(state, found.possible.values())
     for node in found.possible.values():
         leaf = node.leaf
         if leaf is None or (only is not None and leaf not in only):
@@ -200,6 +202,8 @@ def accumulate(
         if not isinstance(record, Tensor) or record.grad is not True:
             continue
         _add_gradient(machine, state, leaf, record, syntax, leaf in certain)
+        if leaf in embedded or isinstance(record.accumulated, Ref):
+            note_layout(state, leaf, embedded.get(leaf, False), not isinstance(record.accumulated, Ref))
         if create is not False and leaf in certain:
             _keep_graph(machine, state, leaf, syntax, create is True)
 

@@ -94,7 +94,8 @@ def checkpoint_sequential(machine: Machine, state: State, args: Args, node: cst.
     if not parts or type(segments) is not int or segments < 1 or reentrant is None or args.open:
         return unknown_call(machine, state, args.values(), node)
     more = [name for name in args.keywords if name not in _OF_SEQUENTIAL]
-    if more or len(args.positional) > 4 or segments > len(parts):
+    many = len(args.positional) + ("use_reentrant" in args.keywords) > 4
+    if more or many or segments > len(parts):
         machine.emit(CheckpointOption(node, more[0] if more else "", reentrant))
         return Unknown("raised")
     size, value = len(parts) // segments, args.get(2, "input")

@@ -48,6 +48,7 @@ from gradlint.interpreter.torch.tensor import (
     unknown_tensor,
     view_of,
 )
+from gradlint.interpreter.torch.transform.duals import refuses_dual
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
 CTX = "torch.autograd.function.FunctionCtx"
@@ -73,7 +74,11 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     if machine.transforms and _refused_below(machine, state, cls, node):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
-    for _, ref in inputs.tensors(machine, state):
+    tensors = [ref for _, ref in inputs.tensors(machine, state)]
+    name = f"{getattr(state[cls], 'name', 'the function')}.apply"
+    if find_in_class(state, cls, "jvp") is None and refuses_dual(machine, state, tensors, "no-jvp", name, node):
+        return Unknown("raised")
+    for ref in tensors:
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
@@ -86,8 +91,9 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
 def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
     """Return whether a transform that is under way refuses the function."""
     setup = find_in_class(state, cls, "setup_context") is not None
-    maps = any(find_in_class(state, cls, name) is not None for name in ("vmap", "generate_vmap_rule"))
-    return refuses_custom(machine, setup, maps, getattr(state[cls], "name", "the function"), node)
+    own, generated = (find_in_class(state, cls, name) for name in ("vmap", "generate_vmap_rule"))
+    maps, twice = own is not None or generated is not None, own is not None and generated is True
+    return refuses_custom(machine, setup, maps, twice, getattr(state[cls], "name", "the function"), node)
 
 
 def _needs(machine: Machine, state: State, value: Value) -> Value:

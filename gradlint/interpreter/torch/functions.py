@@ -38,6 +38,7 @@ from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, t
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
+from gradlint.interpreter.torch.gradient_layout import refuse_clipping
 from gradlint.interpreter.torch.graph_hooks import register_multi_grad_hook, saved_tensors_hooks
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
@@ -228,6 +229,7 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     # One leaf of a network that is not known stands for all its parameters.
     whole = not items.open or any(SUMMARY in tensor_at(state, param).tags for param in params)
     machine.announce(state, Clipped(node, params if known else (), bound, whole, used_up))
+    refuse_clipping(machine, state, params, "clip_grad_norm_" if args.has(1, "max_norm") else "clip_grad_value_", node)
     for param in params:
         gradient = tensor_at(state, param).accumulated
         if isinstance(gradient, Ref):

@@ -39,6 +39,7 @@ from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
+from gradlint.interpreter.torch.gradient_layout import weight_tags
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
 from gradlint.interpreter.torch.module_methods import METHODS, set_attribute
 from gradlint.interpreter.torch.module_parts import fill_container
@@ -106,9 +107,10 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
     buffers = resolve(entry.row.buffers, flags)
     sizes = operands_of(machine, state, config)
     dtype = _parameter_dtype(args)
+    tags = UNCOUNTED | weight_tags(flags.get("sparse"))
     for name in spelled_out(names.must, sizes):
         shape = parameter_shape(entry.name, name, sizes)
-        attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=UNCOUNTED, name=name)
+        attrs[name] = new_leaf(state, node, dtype=dtype, shape=shape, parameter=True, tags=tags, name=name)
     for name in sorted(buffers.must):
         attrs[name] = new_tensor(state, Node("buffer", node), tags=UNCOUNTED)
     is_open = record.open or bool(names.may - names.must) or args.open

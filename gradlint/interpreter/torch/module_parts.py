@@ -7,13 +7,14 @@ from typing import Literal
 import libcst as cst
 
 from gradlint.domain.refusal.modules import ContainerWantsList
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Value
+from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parts
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parameters_of, parts
 
 _SEQUENTIAL = "torch.nn.Sequential"
 
@@ -124,6 +125,9 @@ def get_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
 def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """functional_call(module, dicts, args, kwargs): the attributes are exchanged for the time of the call."""
     module = args.get(0, "module")
+    if args.keywords.get("strict") is True and (wrong := _wrong_key(state, module, args)) is not None:
+        machine.emit(TransformMismatch(node, "functional_call", "call-keys", wrong))
+        return Unknown("raised")
     places = _places(state, module, args.get(1, "parameter_and_buffer_dicts"))
     if places is None or not isinstance(module, Ref):
         return unknown_call(machine, state, args.values(), node)
@@ -139,6 +143,19 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     for owner, name, value in former:
         _put(state, owner, name, value)
     return result
+
+
+def _wrong_key(state: State, module: Value, args: Args) -> str | None:
+    """Return a name under which the module has no tensor, or a parameter that is not given, where all are known."""
+    given = args.get(1, "parameter_and_buffer_dicts")
+    record = state.heap.get(given.id) if isinstance(given, Ref) else None
+    if not isinstance(record, Mapping) or record.open or not isinstance(module, Ref) or not is_module(state, module):
+        return None
+    params, is_open = parameters_of(state, module)
+    if is_open:
+        return None
+    unknown = (str(key) for key in record.items if _place(state, module, key) is None)
+    return next(unknown, next((name for name, _ in params if name not in record.items), None))
 
 
 def _places(state: State, module: Value, given: Value) -> list[tuple[Ref, str, Value]] | None:

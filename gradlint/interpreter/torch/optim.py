@@ -27,6 +27,7 @@ from gradlint.domain.value import (
 from gradlint.interpreter.libraries.model_zoos import leaf_of
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.torch.gradient_layout import refuse_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
 from gradlint.interpreter.torch.tensor import (
@@ -168,6 +169,8 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
     params = members_of(state, ref)
+    if refuse_layout(machine, state, state.at(ref, Instance), params, node):
+        return Unknown("raised")
     machine.announce(state, announcement.Stepped(node, ref, params))
     _update(machine, state, params, node)
     return result

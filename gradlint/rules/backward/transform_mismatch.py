@@ -46,6 +46,10 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "no level exists",
         "structure",
         "Jacobian mismatch",
+        "Trying to use forward AD",
+        "forward grad",
+        "reparametrizing",
+        "must implement the jvp",
         "strict",
         "only",
     )
@@ -118,6 +122,7 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "tangent-structure": "is given tangents that are not nested like {ends}",
     "tangent-shape": "is given tangents of a different shape from {ends}",
     "tangent-dtype": "is given tangents of a different dtype from {ends}",
+    "check-nothing": "checks neither backward nor forward derivatives",
     "check-without-grad": "is given no input that requires grad",
     "check-precision": "is given an input of dtype {got}, which is too coarse for finite differences of `eps=1e-6`",
     "check-overlap": "is given an expanded input, whose elements share memory",
@@ -142,6 +147,10 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-dtype": "is given a tensor of dtype {got}, which has no derivative",
     "dual-kind": "is given {got} as tangent, which must be a tensor",
     "dual-shape": "is given a tangent of a different shape from the tensor",
+    "dual-tangent": "is given a tangent that is dual itself",
+    "dual-out": "is given a dual tensor, which `out=` does not support",
+    "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
+    "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 
 

@@ -20,6 +20,7 @@ _WHAT: dict[refusal.Unsupported, str] = {
     "batch-norm": "batch norm updates the running statistics, which are not batched, with batched values",
     "no-setup-context": "the custom function `{op}` has no `setup_context`, which transforms require",
     "no-vmap-rule": "the custom function `{op}` has no rule for `vmap`",
+    "two-vmap-rules": "the custom function `{op}` defines `vmap` and sets `generate_vmap_rule`",
 }
 
 _INSTEAD: dict[refusal.Unsupported, str] = {
@@ -71,6 +72,7 @@ class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
         "setup_context",
         "Cannot access data pointer",
         "Can't detach views",
+        "saved tensor hooks",
     )
     bad = """\
 import torch

@@ -20,7 +20,8 @@ class InferenceTensor(EventRule[_Event]):
         Tensors made under `torch.inference_mode()` have no version counter. Outside of it, a write in place raises a
         RuntimeError ("Inplace update to inference tensor outside InferenceMode is not allowed"), and so does an
         operation that would save one for backward ("Inference tensors cannot be saved for backward"). An operation that
-        saves nothing, such as `+`, accepts them, and so does one that is not recorded.
+        saves nothing, such as `+`, accepts them, and so does one that is not recorded. Reading `_version` raises
+        anywhere.
 
     Why it matters
         Features are often computed by a frozen network under `inference_mode` and passed to a head
@@ -73,7 +74,8 @@ head(features).sum().backward()
             message = f"{operation(event.op, event.node)} cannot save a tensor made in inference mode"
             said, place, mode = "the tensor is created in inference mode here", event.made, event.mode
         else:
-            message, said, place, mode = f"`{event.by}` changes a tensor made in inference mode", "", None, event.mode
+            does = "reads the version of" if event.by == "._version" else "changes"
+            message, said, place, mode = f"`{event.by}` {does} a tensor made in inference mode", "", None, event.mode
         return Report(
             event.node,
             f"{message}: torch raises here",

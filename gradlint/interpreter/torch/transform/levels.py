@@ -170,12 +170,15 @@ def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode
     return refuses_number(machine, state, mask, "mask", node)
 
 
-def refuses_custom(machine: Machine, has_setup: bool, maps: bool, name: str, node: cst.CSTNode) -> bool:
-    """Refuse a custom function without `setup_context`, or below `vmap` without a rule for it."""
+def refuses_custom(machine: Machine, has_setup: bool, maps: bool, twice: bool, name: str, node: cst.CSTNode) -> bool:
+    """Refuse a custom function without `setup_context`, or below `vmap` without a rule for it or with two."""
     if not has_setup:
         unsupported(machine, node, "no-setup-context", name)
         return True
     level = next(iter(_maps(machine)), None)
+    if twice and level is not None and level is machine.transforms[-1]:
+        unsupported(machine, node, "two-vmap-rules", name, level)
+        return True
     if maps or level is None or level is not machine.transforms[-1]:
         return False
     unsupported(machine, node, "no-vmap-rule", name, level)

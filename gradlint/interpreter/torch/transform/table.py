@@ -55,6 +55,8 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
         return mismatch(machine, node, "make_dual", "dual-twice")
     if can_require_grad(record.dtype) is False:
         return mismatch(machine, node, "make_dual", "dual-dtype", record.dtype)
+    if tangent is not None and tensor_at(state, tangent).node.op == "make_dual":
+        return mismatch(machine, node, "make_dual", "dual-tangent")
     other = no_tensor(state, args.get(1, "tangent"))
     if other is not None:
         return mismatch(machine, node, "make_dual", "dual-kind", other)
