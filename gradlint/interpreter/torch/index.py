@@ -35,8 +35,13 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     misfit = None if machine.transforms else index_misfit(record.shape, picked)
     if misfit is not None:
         made_at = (record.syntax,)
-        machine.emit(ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at))
+        machine.emit(
+            ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at),
+            (node, state.site, "shapes"),
+        )
         return Unknown("raised")
+    if state.facts:
+        machine.passes((node, state.site, "shapes"))
     made = indexed(record.shape, picked)
     if state.grad is True:
         broken_view(machine, state, ref, node)
