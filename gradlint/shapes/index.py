@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast_all
 from gradlint.shapes.arguments import tensor
+from gradlint.shapes.misfit import Misfit
 from gradlint.shapes.operand import Args, Operand, Result, Unknown
 from gradlint.shapes.rule import rule
 
@@ -188,3 +189,16 @@ def _assembled(steps: Sequence[_Step]) -> Shape:
     if places[-1] - places[0] + 1 != len(places):
         return (*shape, *kept)
     return (*kept[: places[0]], *shape, *kept[places[0] :])
+
+
+def index_misfit(shape: Shape, index: object) -> Misfit | None:
+    """Refuse numbers and slices that point behind the end of a dimension, or are more than the dimensions."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if not shape or not all(type(entry) in (int, slice) for entry in entries):
+        return None
+    if len(entries) > len(shape):
+        return Misfit("indices", (shape,), (len(entries),))
+    for dim, entry in zip(shape, entries, strict=False):
+        if type(entry) is int and type(dim) is int and not -dim <= entry < dim:
+            return Misfit("index", (shape,), (entry,))
+    return None

@@ -361,6 +361,12 @@ def _dimension(args: Args) -> Misfit | None:
     return None
 
 
+@check("view_as_complex")
+def _view_as_complex(args: Args) -> Misfit | None:
+    self = tensor(args).shape
+    return Misfit("features", (self,), (2,)) if self and _differ(self[-1], 2) else None
+
+
 @check("transpose")
 def _transpose(args: Args) -> Misfit | None:
     dims = (given(args, "dim0", "axis0"), given(args, "dim1", "axis1"))

@@ -18,6 +18,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import new_tensor, nontensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import unsupported
 
 
 def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -25,6 +26,9 @@ def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CS
 
     Both are run aside, on a tensor of which nothing is known: when a tensor is saved, the block decides.
     """
+    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
+    if level is not None:  # Differentiating transforms do not support it.
+        unsupported(machine, node, "function", "saved_tensors_hooks", level)
     pack, unpack = args.get(0, "pack_hook"), args.get(1, "unpack_hook")
     if not isinstance(pack, Function) or not isinstance(unpack, Function):
         return Context("other")

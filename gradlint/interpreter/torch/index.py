@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import Differenced, Operated
 from gradlint.domain.graph import NO_OPERANDS, Edge, Node, Term
+from gradlint.domain.refusal.shapes import ShapeMismatch
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import Blocked, State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, View, Write
@@ -22,7 +23,7 @@ from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
 from gradlint.interpreter.torch.transform.levels import refuses_mask
-from gradlint.shapes.index import indexed
+from gradlint.shapes.index import index_misfit, indexed
 
 
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
@@ -32,7 +33,18 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
         return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")
-    made = indexed(record.shape, operand_of(machine, state, index))
+    picked = operand_of(machine, state, index)
+    misfit = None if machine.transforms else index_misfit(record.shape, picked)
+    if misfit is not None:
+        made_at = (record.syntax,)
+        machine.emit(
+            ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at),
+            (node, state.site, "shapes"),
+        )
+        return Unknown("raised")
+    if state.facts:
+        machine.passes((node, state.site, "shapes"))
+    made = indexed(record.shape, picked)
     if state.grad is True:
         broken_view(machine, state, ref, node)
     tracked = both(record.grad, state.grad)

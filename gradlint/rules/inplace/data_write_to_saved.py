@@ -69,6 +69,7 @@ with torch.no_grad():
 
 _WAYS = {False: "through `.data`", True: "to an array of numpy, whose memory a tensor shares,"}
 _HINTS = {
-    False: "write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch detects the write",
+    False: "write after the backward, or to a copy; under `torch.no_grad()` instead of `.data`, torch detects "
+    "the write",
     True: "write after the backward, or give torch a copy: `torch.tensor(array)`",
 }

@@ -58,6 +58,7 @@ class ShapeMismatch(EventRule[refusal.ShapeMismatch]):
         "inconsistent tensor size|size mismatch|Expected target size|multi-target not supported|0D or 1D target tensor",
         "operands could not be broadcast|does not broadcast|number of dimensions in the tensor input does not match",
         "the number of sizes provided|need to be at least 1D",
+        "is out of bounds for dimension|too many indices for tensor|Tensor must have a last dimension of size 2",
     )
     bad = """\
 import torch
@@ -125,6 +126,10 @@ def _demand(event: refusal.ShapeMismatch) -> str:
             return f"it does not expand to {sizes(event.wanted)}"
         case "dimension":
             return f"there is no dimension {event.wanted[0]}"
+        case "indices":
+            return f"{event.wanted[0]} indices are too many"
+        case "index":
+            return f"there is no index {event.wanted[0]}"
         case "permuted":
             return f"{sizes(event.wanted)} does not name each dimension once"
 
@@ -141,6 +146,8 @@ _HINTS = {
     "rank": "unsqueeze or flatten it, or use an operation for this number of dimensions",
     "elements": "leave one size to torch: -1",
     "dimension": "count the dimensions from 0, or from -1 backwards",
+    "index": "count the indices from 0",
+    "indices": "count the dimensions of what is indexed",
     "product": "transpose one of them: `.t()`, or `.transpose(-2, -1)`",
     "normalized": "the sizes of the layer are the last ones of its input",
 }
