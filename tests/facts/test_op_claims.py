@@ -90,7 +90,7 @@ def _of_nodes(entry: Entry, call: Call, state: Run) -> Iterator[Claim]:
 
 def _of_input(entry: Entry, call: Call, label: str, flags: dict[str, str]) -> Iterator[Claim]:
     row = entry.row
-    if label not in row.saved or label in resolve(row.no_derivative, flags).may:
+    if label not in row.saved or label in resolve(row.no_derivative, flags).may or refused(call, label):
         return
     zero = resolve(row.zero[label], flags).must if label in row.zero and label not in of(entry.name).flows else None
     nothing = resolve(row.no_gradient[label], flags).may if label in row.no_gradient else frozenset()
@@ -149,6 +149,17 @@ def second_raises(call: Call, label: str) -> bool:
     loss = loss_of(run(call, frozenset({label})))
     assert not backward_raises(loss, "")
     return backward_raises(loss, "second time")
+
+
+def refused(call: Call, label: str) -> bool:
+    """Whether backward refuses a combination of arguments by an error of its own."""
+    loss = loss_of(run(call, frozenset({label})))
+    try:
+        if loss is not None:
+            loss.backward()
+    except RuntimeError:
+        return True
+    return False
 
 
 def backward_raises(loss: Any | None, text: str) -> bool:
