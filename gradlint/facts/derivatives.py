@@ -118,7 +118,7 @@ def formula_lines(entry: Entry) -> list[str]:
     if len(shown) <= MOST_NAMED:
         return shown
     written = [line for line in shown if _IN_C not in line]
-    return [*written, "otherwise computed in C++, by a function for each node"]
+    return [*written, f"{'otherwise ' if written else ''}computed in C++, by a function for each node"]
 
 
 @cache

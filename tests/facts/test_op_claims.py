@@ -28,7 +28,7 @@ from tools.facts.units import defaults_of  # noqa: E402
 pytestmark = pytest.mark.filterwarnings("ignore")  # Torch's own samples use what torch itself has deprecated.
 
 COUNT = 200
-DRAWN = 90
+DRAWN = 60
 SEED = 7
 
 KNOWN_GAPS = {
