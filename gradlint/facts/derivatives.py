@@ -30,8 +30,8 @@ class Recorded(Frozen):
 
     `alone` are the nodes that are all that a call leaves behind; `several` says in how many calls there are others.
     `own_words` names, per input that requires grad, what torch keeps for backward besides inputs and results. `complex`
-    says that a gradient that is zero for real numbers is not for complex ones; `flows` are inputs whose gradient is zero
-    for real results only.
+    says that a gradient that is zero for real numbers is not for complex ones; `flows` are inputs whose gradient is
+    zero for real results only.
     """
 
     ends: tuple[str, ...] = ()
