@@ -22,15 +22,20 @@ def op(context: click.Context, name: str, output_format: str) -> None:
     """
     table = load()
     topic = topics.topic_of(name)
-    entry = look_up(table, name)
+    entry = table.find(topic.name) if topic is not None else look_up(table, name)
+    pages: list[dict[str, object]] = []
+    texts: list[str] = []
     if topic is not None:
-        page = topics.as_json(topic, table.torch) if output_format == "json" else topics.text(topic, table.torch)
-    elif entry is not None:
-        page = describe.as_json(table, entry) if output_format == "json" else describe.text(table, entry)
-    else:
+        pages.append(topics.as_json(topic, table.torch))
+        texts.append(topics.text(topic, table.torch))
+    if entry is not None:
+        pages.append(describe.as_json(table, entry))
+        texts.append(describe.text(table, entry))
+    if not pages:
         click.echo(_unknown(name, close_matches(table, name)), err=True)
         context.exit(2)
-    click.echo(page if isinstance(page, str) else json.dumps(page, indent=2))
+    page = {key: value for one in pages for key, value in one.items()}
+    click.echo(json.dumps(page, indent=2) if output_format == "json" else "\n\n".join(texts))
 
 
 def _unknown(name: str, near: list[str]) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import field
 from functools import cache
@@ -27,10 +28,10 @@ _IN_C = "computed by torch's"
 class Recorded(Frozen):
     """What calls of one name leave behind: the nodes of the results, and those between them and the inputs.
 
-    `alone` are the nodes that are all that a call leaves behind.
-    `several` says in how many calls there are any between. `own_words` names, per input that requires grad, what torch
-    keeps for backward besides inputs and results. `complex` says that a gradient that is zero for real numbers is not
-    for complex ones; `flows` are inputs whose gradient is zero for real results only.
+    `alone` are the nodes that are all that a call leaves behind; `several` says in how many calls there are others.
+    `own_words` names, per input that requires grad, what torch keeps for backward besides inputs and results. `complex`
+    says that a gradient that is zero for real numbers is not for complex ones; `flows` are inputs whose gradient is
+    zero for real results only.
     """
 
     ends: tuple[str, ...] = ()
@@ -112,13 +113,14 @@ def formula_lines(entry: Entry) -> list[str]:
         for argument, formula in sorted(formulas_of(node).items(), key=lambda item: _place(entry, item[0])):
             spelled = _label(entry, argument)
             if spelled is not None:
-                lines.setdefault(f"for {spelled}: {_formula(formula)}{real}", []).append(node)
+                text = _formula(formula) if argument != "input" else re.sub(r"\binput\b", spelled, _formula(formula))
+                lines.setdefault(f"for {spelled}: {text}{real}", []).append(node)
     several = len({node for nodes in lines.values() for node in nodes}) > 1
     shown = [line + (f"  [{', '.join(nodes)}]" if several else "") for line, nodes in lines.items()]
     if len(shown) <= MOST_NAMED:
         return shown
     written = [line for line in shown if _IN_C not in line]
-    return [*written, "otherwise computed in C++, by a function for each node"]
+    return [*written, f"{'otherwise ' if written else ''}computed in C++, by a function for each node"]
 
 
 @cache
@@ -150,6 +152,9 @@ def _label(entry: Entry, argument: str) -> str | None:
     """Return how a page calls an argument of a node; None for one that it does not have."""
     if argument in _names(entry):
         return argument
+    first = next((one for overload in entry.sig.overloads for one in overload), None)
+    if argument == "input" and first is not None and first.tensor and first.name in entry.row.saved:
+        return first.name
     held = {label for _, holds in branches(entry.row.parameters) for label in holds.may}
     return f"parameter {argument}" if argument in held or f"p.{argument}" in held else None
 

@@ -96,3 +96,68 @@ def test_a_name_like_none() -> None:
         2,
         "gradlint: the table of torch operations has no 'qqqqqq'.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("torch.autograd.grad", "torch.autograd.grad"),
+        ("torch.func.grad", "torch.func.grad"),
+        ("torch.sparse.mm", "torch.sparse.mm"),
+        ("vmap", "torch.func.vmap"),
+        ("jacrev", "torch.func.jacrev"),
+        ("loss.backward()", "torch.Tensor.backward"),
+        ("retain_grad", "torch.Tensor.retain_grad"),
+        ("checkpoint", "torch.utils.checkpoint.checkpoint"),
+        ("clip_grad_value_", "torch.nn.utils.clip_grad_value_"),
+        ("rsample", "torch.distributions.Distribution.rsample"),
+        ("spectral_norm", "torch.nn.utils.parametrizations.spectral_norm"),
+        ("nn.Sequential", "torch.nn.Sequential"),
+        ("fake_quantize", "torch.fake_quantize_per_tensor_affine"),
+        ("x[0]", "torch.Tensor.__getitem__"),
+        ("x[mask] = 0", "torch.Tensor.__setitem__"),
+        ("rnn.pad_sequence", "torch.nn.utils.rnn.pad_sequence"),
+    ],
+)
+def test_what_leads_to_a_page(name: str, title: str) -> None:
+    assert page(name).splitlines()[0] == title
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("vmp", "vmap"),
+        ("rsampel", "rsample"),
+        ("retain_grads", "retain_grad"),
+        ("register_hok", "register_hook"),
+        ("checkpont", "checkpoint"),
+        ("clip_grad", "clip_grad_norm_"),
+        ("fake_quant", "fake_quantize"),
+        ("crossentropy", "nn.functional.cross_entropy"),
+        ("backwards", "backward"),
+    ],
+)
+def test_what_may_have_been_meant(name: str, meant: str) -> None:
+    result = CliRunner().invoke(op, [name])
+    assert result.exit_code == 2
+    assert meant in result.stderr.rstrip("?\n").partition("Did you mean ")[2].split(", ")
+
+
+def test_names_that_torch_had_and_names_without_a_page() -> None:
+    assert CliRunner().invoke(op, ["torch.symeig"]).stderr == (
+        "gradlint: torch has no torch.symeig any more; use torch.linalg.eigh.\n"
+    )
+    assert CliRunner().invoke(op, ["save"]).stderr == (
+        "gradlint: torch has torch.save, but the table of operations has no page on it.\n"
+    )
+
+
+def test_json_has_what_the_page_has() -> None:
+    found = json.loads(page("addmm", "--output-format", "json"))
+    assert (found["nodes"], found["composite"]) == (["AddmmBackward0"], "never")
+    assert found["derivatives"]["AddmmBackward0"]["mat2"] == "mat1.T @ grad * alpha"
+    assert json.loads(page("add", "--output-format", "json"))["sums_over_expanded"]
+    assert json.loads(page("no_grad", "--output-format", "json"))["statements"][0]["shown_by"]
+    both = json.loads(page("x[i]", "--output-format", "json"))
+    assert both["statements"]
+    assert "IndexBackward0" in both["nodes"]

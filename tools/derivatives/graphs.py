@@ -120,8 +120,10 @@ def graph_of(state: Run) -> Graph | None:
     if not ends:
         return None
     order = _below(ends, leaves)
+    # A result may be computed from another one, as V of `svd` is.
+    below = {id(one) for node in order for one, _ in node.next_functions}
+    top = {id(one) for one in ends} - below
     first = tuple(dict.fromkeys(_name(one) for one in ends))
-    top = {id(one) for one in ends}
     return Graph(first, tuple(dict.fromkeys(_name(one) for one in order if id(one) not in top)))
 
 
