@@ -156,7 +156,7 @@ class _Evaluation:
             return _LIKE[name]
         left = self.of(operand(node, "input", "self"))
         if name in _SELECTIONS:
-            return self._selected(node, *_SELECTIONS[name])
+            return self._selected(node, _SELECTIONS[name])
         if left is None:
             return None
         if name in traits.COPIES or name in traits.RESHAPES:
@@ -178,10 +178,10 @@ class _Evaluation:
         scale = 1.0 if factor is None else self.of(factor)
         return None if scale is None else _real(function(left, scale * right))
 
-    def _selected(self, node: Node, mask: str, chosen: str, otherwise: str) -> float | None:
+    def _selected(self, node: Node, by: _Selection) -> float | None:
         """Return the one of two operands that a mask selects."""
-        decides = self.of(operand(node, mask))
-        return None if decides is None else self.of(operand(node, chosen if decides else otherwise))
+        decides = self.of(operand(node, by.mask))
+        return None if decides is None else self.of(operand(node, by.chosen if decides else by.otherwise))
 
     def _clamped(self, node: Node, value: float) -> float | None:
         least, most = operand(node, "min"), operand(node, "max")
@@ -197,12 +197,20 @@ def _real(value: object) -> float | None:
 
 _LIKE = {**dict.fromkeys(traits.ZEROS, 0.0), **dict.fromkeys(traits.ONES, 1.0)}
 
+
+class _Selection(NamedTuple):
+    """The operands of a selection: the mask, what is chosen, and what is taken otherwise."""
+
+    mask: str
+    chosen: str
+    otherwise: str
+
+
 _SELECTIONS = {
-    "where": ("condition", "input", "other"),
-    "masked_fill": ("mask", "value", "input"),
-    "index assignment": ("indices", "value", "input"),
+    "where": _Selection("condition", "input", "other"),
+    "masked_fill": _Selection("mask", "value", "input"),
+    "index assignment": _Selection("indices", "value", "input"),
 }
-"""The operands of selections: the mask, what is chosen, and what is taken otherwise."""
 
 _UNARY: dict[str, Callable[[float], float]] = {
     "abs": abs,
