@@ -77,7 +77,7 @@ def stem(name: str) -> str:
     return name.removeprefix(next((prefix for prefix in PREFIXES if name.startswith(prefix)), ""))
 
 
-def all_calls() -> tuple[Calls, Mapping[str, set[str]]]:
+def all_calls(most: int = MOST) -> tuple[Calls, Mapping[str, set[str]]]:
     """Return the calls of each name that torch's tests and the recipes make, and the aliases that the tests list."""
     calls: dict[str, list[Call]] = defaultdict(list)
     listed: dict[str, set[str]] = defaultdict(set)
@@ -94,7 +94,7 @@ def all_calls() -> tuple[Calls, Mapping[str, set[str]]]:
     for lines in recipes.groups().values():
         for recipe in lines:
             note(recipe.name, recipe.args, recipe.kwargs)
-    return {name: samples.diverse(found, MOST) for name, found in calls.items()}, listed
+    return {name: samples.diverse(found, most) for name, found in calls.items()}, listed
 
 
 class Classes:
