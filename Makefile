@@ -59,6 +59,7 @@ facts: $(READY)
 	$(BIN)/python -m tools.measure_facts --jobs 2
 	$(BIN)/python -m tools.measure_aliases
 	$(BIN)/python -m tools.measure_derivatives
+	$(BIN)/python -m tools.measure_grad_fns
 
 # Ask torch about thousands of generated programs, and about the whole programs with their mutations; then put what
 # gradlint finds in some of the former and all of the latter before torch.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import field
 from functools import cache
@@ -10,17 +9,14 @@ from functools import cache
 import libcst as cst
 
 from gradlint.check import check_content
-from gradlint.detect import detectors
 from gradlint.domain.finding import Assumed, Finding, Position
 from gradlint.domain.frozen import Frozen
-from gradlint.facts.versions import stating
 from gradlint.interpreter.explaining import Explaining, Seen
-from gradlint.interpreter.interpret import interpret
 from gradlint.judgement import Atlas, assumed
+from gradlint.observing import environment_of, observe
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.source.place import Places
-from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable
 
 
@@ -73,22 +69,21 @@ def explain(
     Rows and columns count from 1. Returns why the text is no program, where it is none. Of a configuration only the
     environment and the release of torch count.
     """
-    used = Config() if config is None else Config(root=config.root, environment=config.environment, torch=config.torch)
+    used = environment_of(config)
     with no_collection():
         return with_deep_stack(lambda: _explain(text, filename, row, column, used))
 
 
 def _explain(text: str, filename: str, row: int | None, column: int | None, config: Config) -> Explanation | Unusable:
-    path, projects = os.path.abspath(filename) if os.path.isfile(filename) else "", Projects()
-    files = projects.files(config)
-    unit = files.own(path, text)
-    if isinstance(unit, Unusable):
-        return unit
-    places = Places(unit.module)
-    seen = Explaining(None if row is None else range(row, row + 1), cache(lambda node: _row(node, places)))
-    with stating(projects.release(config)):
-        ran = interpret(unit.module, text.count("\n") + 1, path, files, detectors, seen)
+    rows = None if row is None else range(row, row + 1)
+    observed = observe(
+        text, filename, config, lambda _, places: Explaining(rows, cache(lambda node: _row(node, places)))
+    )
+    if isinstance(observed, Unusable):
+        return observed
+    (unit, ran), seen = observed
     atlas = Atlas(unit.module, ran.units)
+    places = atlas.home
     values = [one for one in _values(seen.seen, atlas, filename) if column is None or one.column == column]
     on_values = (each for one in seen.seen for each in one.assumed)
     taken = assumed(dict.fromkeys((*seen.assumed, *on_values)), atlas, None, filename)

@@ -40,7 +40,9 @@ MAY_IMPORT = {
     "results": {"checker", "domain", "outcome", "plugins", "rules", "source"},
     "check": {"checker", "domain", "judgement", "outcome", "results", "running", "settings", "source", "workers"},
     "scan": {"check", "checker", "domain", "outcome", "plugins", "pool", "settings", "source"},
-    "explain": {"check", "detect", "domain", "facts", "interpreter", "judgement", "running", "settings", "source"},
+    "observing": {"detect", "facts", "interpreter", "settings", "source"},
+    "explain": {"check", "domain", "interpreter", "judgement", "observing", "running", "settings", "source"},
+    "graph": {"domain", "interpreter", "observing", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "entrypoints": {
         "check",
@@ -57,6 +59,7 @@ MAY_IMPORT = {
         "fixes",
         "confirm",
         "explain",
+        "graph",
         "running",
         "scan",
         "source",
@@ -86,6 +89,9 @@ HIDDEN = {
     },
     "gradlint.entrypoints.suggestions": {"gradlint.source.discover"},  # Only a mistyped command needs it.
     "gradlint.source.documents.markdown": {"markdown_it"},  # Only Markdown needs its 60 files.
+    "gradlint.report.drawing.layout": {  # Only pictures need one of them, which is an extra.
+        *("graphviz", "grandalf.graphs", "grandalf.layouts"),
+    },
     "gradlint.report.report": {"gradlint.report.fingerprint"},  # Only some formats need it.
     "gradlint.plugins.installed": {"importlib.metadata"},  # Only where a plugin is installed: it takes 0.05 s.
     "gradlint.confirm.worker.walls": {"resource"},  # Windows has no such module.

@@ -10,14 +10,14 @@ import libcst as cst
 from gradlint.domain.announcement import Announcement, Handler
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Bound, Imported, Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.belief import Belief, Save, belief, saves_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.result import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.watching import Watching, code
 from gradlint.source import core
 from gradlint.source.core import Instr
-from gradlint.source.lower.syntax import code_of
 
 
 class Reason(NamedTuple):
@@ -43,58 +43,39 @@ class Seen(NamedTuple):
     assumed: tuple[Assumption, ...] = ()
 
 
-class Explaining:
-    """Looks on while one file is run. `row_of` gives the row of a node, or None for a node of another file."""
+class Explaining(Watching):
+    """Looks on while one file is run, and writes down what is believed at the rows."""
 
     def __init__(self, rows: range | None, row_of: Callable[[cst.CSTNode], int | None]) -> None:
-        self._rows = rows
-        self._row_of = row_of
+        super().__init__(rows, row_of)
         self._origins: dict[int, tuple[Value, Instr]] = {}
         self.seen: list[Seen] = []
         self.assumed: dict[Assumption, None] = {}
         self.given_up: list[tuple[str, cst.CSTNode | None]] = []
         self.looked: dict[str, set[str]] = {}
 
-    def before(self, machine: Machine, states: list[State], instr: Instr) -> None:
-        """Write down the variables that an instruction reads."""
-        if not self._is_asked(instr.node):
-            return
-        for state in states:
-            for name in _variables(instr):
-                self._look(machine, state, instr.node, name, machine.read(state, name))
-
     def after(self, machine: Machine, states: list[State], instr: Instr) -> None:
-        """Write down what an instruction has made, and remember it as the origin of a value that is not known."""
+        """Remember an instruction as the origin of a value that is not known, and see what it has made."""
         dest = getattr(instr, "dest", None)
-        if dest is None:
-            return
-        asked = self._is_asked(instr.node)
         for state in states:
-            value = state.locals.get(dest, MISSING)
+            value = MISSING if dest is None else state.locals.get(dest, MISSING)
             if isinstance(value, Unknown):
                 self._origins.setdefault(id(value), (value, instr))
-            if asked and value is not MISSING and not isinstance(value, Imported):
-                name = f"{dest} =" if isinstance(dest, str) else _code(instr.node)
-                self._look(machine, state, instr.node, name, value)
+        super().after(machine, states, instr)
 
     def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
         """Write down what is not followed, if it is at a row that is asked for, or concerns all rows after it."""
-        if node is None or what == "paths dropped" or self._is_asked(node):
+        if node is None or what == "paths dropped" or self.is_asked(node):
             self.given_up.append((what, node))
 
-    def announced(self, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
+    def announced(self, state: State, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
         """Write down who looks at what happens."""
-        if handlers and self._is_asked(announcement.node):
+        if handlers and self.is_asked(announcement.node):
             who = {type(getattr(handler, "__self__", None)).__name__ for handler in handlers}
             self.looked.setdefault(type(announcement).__name__, set()).update(who)
 
-    def _is_asked(self, node: cst.CSTNode) -> bool:
-        row = self._row_of(node)
-        return row is not None and (self._rows is None or row in self._rows)
-
-    def _look(self, machine: Machine, state: State, node: cst.CSTNode, name: str, value: Value) -> None:
-        if isinstance(value, Bound) and isinstance(value.function, str):
-            return  # A method of torch's or Python's own, about to be called.
+    def see(self, machine: Machine, state: State, node: cst.CSTNode, name: str, value: Value) -> None:
+        """Write down what is believed of a value."""
         known = belief(machine, state, value)
         ref = known_tensor(machine, state, value)
         record = None if ref is None else state[ref]
@@ -112,12 +93,12 @@ class Explaining:
         if isinstance(value.syntax, cst.Param):
             return Reason(f"`{value.syntax.name.value}` is a parameter, and nobody in sight gives it", value.syntax)
         if value.syntax is not None:
-            return Reason(f"the result of `{_code(value.syntax)}`, which is not followed", value.syntax)
+            return Reason(f"the result of `{code(value.syntax)}`, which is not followed", value.syntax)
         _, instr = self._origins.get(id(value), (value, None))
         if isinstance(instr, core.Import):
             return Reason(f"imported from `{instr.path}`, which is not read", instr.node)
         if instr is not None:
-            return Reason(f"first seen as `{_code(instr.node)}`", instr.node)
+            return Reason(f"first seen as `{code(instr.node)}`", instr.node)
         return Reason(f"`{name}` is bound outside what is run: a parameter, or a name of another scope", None)
 
 
@@ -131,27 +112,3 @@ def _assumed(machine: Machine, state: State, name: str, value: Value) -> Iterato
             yield one
     if isinstance(record, Tensor):
         yield from assumed_of(record)
-
-
-def _variables(instr: Instr) -> Iterator[str]:
-    """Yield the variables that an instruction reads; a destination is none."""
-    for slot in type(instr).__slots__:
-        value = getattr(instr, slot, None) if slot in _OPERANDS else None
-        if isinstance(value, str):
-            yield value
-    if isinstance(instr, core.Call):
-        yield from (one.operand for one in instr.args if isinstance(one.operand, str))
-    elif isinstance(instr, core.Make):
-        yield from (operand for _, operand in instr.items if isinstance(operand, str))
-
-
-_OPERANDS = frozenset(
-    {"src", "value", "obj", "index", "left", "right", "operand", "func", "test", "iterable", "context", "subject"}
-)
-"""The slots of instructions that hold an operand; a string in them is the name of a variable."""
-
-
-def _code(node: cst.CSTNode) -> str:
-    """Return the source of a node in one line."""
-    text = " ".join(code_of(node).split())
-    return text if len(text) <= 60 else f"{text[:57]}..."

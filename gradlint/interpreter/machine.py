@@ -84,7 +84,7 @@ class Observer(Protocol):
     def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
         """Hear that something is not followed."""
 
-    def announced(self, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
+    def announced(self, state: State, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
         """Hear what was announced, and to which methods of listeners."""
 
 
@@ -147,6 +147,8 @@ class Machine(ABC):
         self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
         self.constant_gradients: set[int] = set()
+        self.by_views: set[int] = set()
+        """The nodes of writes to views, which torch records as `CopySlices`."""
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
@@ -200,7 +202,7 @@ class Machine(ABC):
         for hear in self._handlers[type(announcement)]:
             hear(state, announcement)
         if self.observer is not None:
-            self.observer.announced(announcement, self._handlers[type(announcement)])
+            self.observer.announced(state, announcement, self._handlers[type(announcement)])
 
     @property
     def inference_mode(self) -> cst.CSTNode | None:

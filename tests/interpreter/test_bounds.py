@@ -79,7 +79,7 @@ class Costs:
     def gave_up(self, what: str, node: cst.CSTNode | None) -> None:
         """Nothing is counted."""
 
-    def announced(self, announcement: object, handlers: object) -> None:
+    def announced(self, state: object, announcement: object, handlers: object) -> None:
         """Nothing is counted."""
 
 

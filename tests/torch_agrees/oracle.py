@@ -119,6 +119,11 @@ def _execute(code: _Code) -> _Run:
     return _Run(exception, line, warned[0] if warned else None, gradients)
 
 
+def quiet_run(code: CodeType) -> None:
+    """Execute a program that needs no helpers, without its output; what it raises ends it."""
+    _execute(_Code(compile("", FILENAME, "exec"), code))
+
+
 def run(source: str) -> Outcome:
     """Execute a program and say what torch makes of it."""
     try:

@@ -202,6 +202,7 @@ def _rebase(machine: Machine, state: State, ref: Ref, change: _Change) -> None:
     base = tensor_at(state, Ref(view.base))
     frees = True if tracked is True else change.frees
     node = _written(machine, state, ref, change, Edge(base.node, base.grad), tracked, frees)
+    machine.by_views.add(node.id)
     grad = either([base.grad, tracked])
     state.put(view.base, base._replace(node=node, grad=grad))
     regenerate_views(state, view.base, node, grad)

@@ -107,4 +107,3 @@ def _words(node: cst.CSTNode) -> Iterator[str]:
         if isinstance(one, (cst.Name, cst.SimpleString)) and one.value != "torch":
             yield one.value
         waiting.extend(parts(one))
-
