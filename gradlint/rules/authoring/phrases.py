@@ -23,6 +23,11 @@ def writing(op: str, node: cst.CSTNode) -> str:
     return f"`{op}`"
 
 
+def article(word: str) -> str:
+    """Return the article that stands before a word."""
+    return "an" if word[0] in "aeiou" else "a"
+
+
 def unless_off(uncalled: str) -> str:
     """Return what a message adds where nobody in sight calls the function: its callers may disable grad mode."""
     return ", unless the caller disables grad mode" if uncalled else ""

@@ -4,6 +4,7 @@ import libcst as cst
 
 from gradlint.domain.fault import spelling as fault
 from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.authoring.phrases import article
 from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
@@ -65,7 +66,7 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
 
     def check(self, event: fault.MisspeltName) -> Report | None:
         """Report a misspelt name, with the most similar name that exists."""
-        owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{_article(event.owner)} {event.owner}"
+        owner = f"`{event.owner}`" if event.owner.startswith("torch") else f"{article(event.owner)} {event.owner}"
         if event.keyword:
             message = f"{owner} has no argument `{event.name}`: torch raises here"
         elif event.assigned:
@@ -79,10 +80,6 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
             effect=("fragile" if event.needless else "silent") if event.assigned else None,
             repair=_repair(event),
         )
-
-
-def _article(owner: str) -> str:
-    return "an" if owner[0] in "aeiou" else "a"
 
 
 def _repair(event: fault.MisspeltName) -> Repair | None:

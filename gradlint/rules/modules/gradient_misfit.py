@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.fault import functions as fault
-from gradlint.rules.authoring.phrases import sizes
+from gradlint.rules.authoring.phrases import article, sizes
 from gradlint.rules.base import EventRule, Report
 
 
@@ -86,7 +86,8 @@ Linear.apply(x, weight).sum().backward()
         if event.misfit == "complex":
             return self._report(event, f"a complex gradient {which}, which is real", "return the real part")
         if event.kind is not None:
-            return self._report(event, f"a {event.kind} {which}", "return a tensor, or None for no gradient")
+            given = f"{article(event.kind)} {event.kind}"
+            return self._report(event, f"{given} {which}", "return a tensor, or None for no gradient")
         got, wanted = sizes(event.got), sizes(event.wanted)
         hint = "return a gradient of the shape of the argument, in the order of the arguments"
         return self._report(event, f"a gradient of shape {got} {which}, which has shape {wanted}", hint)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from gradlint.domain.refusal import functions as refusal
+from gradlint.rules.authoring.phrases import article
 from gradlint.rules.base import EventRule, Report
 
 
@@ -71,8 +72,9 @@ Power.apply(x, 3).sum().backward()
 
     def check(self, event: refusal.SavedNontensor) -> Report | None:
         unpack = event.kind in ("list", "tuple")
+        given = f"{article(event.kind)} {event.kind}"
         return Report(
             event.node,
-            f"`save_for_backward` is given a {event.kind}: `apply` raises if an argument requires grad",
+            f"`save_for_backward` is given {given}: `apply` raises if an argument requires grad",
             hint="unpack the tensors with `*`" if unpack else "assign it to an attribute of `ctx`",
         )
