@@ -101,7 +101,9 @@ class SpellingDetector(Detector[None]):
         is_optimizer = _is_optimizer(state, record.cls)
         owner = names.OPTIMIZER if is_optimizer else names.MODULE
         missing = _absent(node, owner, name)
-        real = names.meant(owner, name) or names.elsewhere(owner, name)
+        real = names.meant(owner, name)
+        if real is None and record.module.torn is None:  # What is a network by its name alone may be what has the name.
+            real = names.elsewhere(owner, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
         if (real or missing) is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
