@@ -28,6 +28,11 @@ class Misfit(NamedTuple):
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
 
+    @property
+    def of_nothing(self) -> bool:
+        """Whether a tensor has no elements: it may hold the place of one that comes later."""
+        return any(0 in shape for shape in self.shapes)
+
 
 Check: TypeAlias = Callable[[Args], Misfit | None]
 

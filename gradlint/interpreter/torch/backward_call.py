@@ -8,7 +8,7 @@ from gradlint.domain.announcement import Backpropagated, BackwardCall, ConstantG
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputsEmpty, GradInputUnused, GradInputWithoutGraph
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, NoGradient, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Args, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs as back
 from gradlint.domain.walk import leaves
 from gradlint.interpreter.machine import Machine
@@ -118,7 +118,7 @@ def _refuses_inputs(
     machine: Machine, state: State, inputs: Value, listed: list[Ref], call: BackwardCall, node: cst.CSTNode
 ) -> bool:
     """Return whether gradients are asked of no tensor, or by `backward` of one that does not require grad."""
-    if not listed and known_items(state, inputs) == ():
+    if not listed and known_items(state, inputs) == () and not _may_be_filled(machine, state, inputs):
         # Torch does not take this path, if a test or a loop of unknown length may have filled the list on another.
         machine.emit(GradInputsEmpty(node, call), unless=(node, state.site, "inputs"))
         return True
@@ -130,6 +130,14 @@ def _refuses_inputs(
     if listed and call == "backward":
         machine.passes((node, state.site, "inputs"))
     return False
+
+
+def _may_be_filled(machine: Machine, state: State, value: Value) -> bool:
+    """Return whether a list may hold what hooks have put there, which the calls of what is not shown run."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return (
+        isinstance(record, Sequence) and record.kind == "list" and any("hook" in one for one in machine.program.words)
+    )
 
 
 def _suppose_gradients(machine: Machine, state: State, roots: list[Node], node: cst.CSTNode) -> None:

@@ -35,7 +35,7 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
         return Unknown("raised")
     picked = operand_of(machine, state, index)
     misfit = None if machine.transforms else index_misfit(record.shape, picked)
-    if misfit is not None:
+    if misfit is not None and not misfit.of_nothing:
         made_at = (record.syntax,)
         machine.emit(
             ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at),
