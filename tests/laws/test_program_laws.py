@@ -29,7 +29,7 @@ y.sum().backward()
 """What may fail behind a branch, depending on what its two ways did."""
 
 FLAG = "unknown_flag_of_the_run"
-ALIASES = ("a = b", "a = b[:2]", "a = b.view(3, 1)")
+ALIASES = ("a = b", "a = b[:3]", "a = b.view(3, 1)")
 _ALIKE = [step for step in STEPS if step not in (*ALIASES, "with torch.inference_mode():\n    a = torch.ones(3)")]
 PAIRS = random.Random(11).sample(list(combinations(_ALIKE, 2)), 90)
 

@@ -149,10 +149,12 @@ def test_paths_of_the_command_line_are_shown_with_their_origin(run: Run, tree: T
     """Also where the configuration says something else, or would find something else."""
     root = tree({"gradlint.toml": "baseline = 'a.json'\npython = 'env'", "mine/x": "", ".venv/pyvenv.cfg": ""})
     shown = run("check", "--show-settings", "--python", "mine", "--baseline", "b.json").out
-    assert shown[-2:] == [f'python = "{root}/mine"  # command line', f'baseline = "{root}/b.json"  # command line']
+    shown = [line for line in shown if line.startswith(("python", "baseline"))]
+    assert shown == [f'python = "{root}/mine"  # command line', f'baseline = "{root}/b.json"  # command line']
     assert run("check", "--show-settings").out[-1] == f'baseline = "{root}/a.json"  # {root}/gradlint.toml'
     (root / "gradlint.toml").unlink()
-    assert run("check", "--show-settings").out[-2:] == [f'python = "{root}/.venv"  # found', "# baseline is not set"]
+    shown = run("check", "--show-settings").out
+    assert f'python = "{root}/.venv"  # found' in shown and shown[-1] == "# baseline is not set"
 
 
 def test_files_are_shown(run: Run, tree: Tree) -> None:
