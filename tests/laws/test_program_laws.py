@@ -29,7 +29,7 @@ y.sum().backward()
 """What may fail behind a branch, depending on what its two ways did."""
 
 FLAG = "unknown_flag_of_the_run"
-ALIASES = ("a = b", "a = b[:3]", "a = b.view(3, 1)")
+ALIASES = ("a = b", "a = b[:2]", "a = b.view(3, 1)")
 _ALIKE = [step for step in STEPS if step not in (*ALIASES, "with torch.inference_mode():\n    a = torch.ones(3)")]
 PAIRS = random.Random(11).sample(list(combinations(_ALIKE, 2)), 90)
 
@@ -164,8 +164,9 @@ def test_an_alias_on_one_way_gives_no_findings_that_neither_way_has(step: str) -
 
 @pytest.mark.parametrize("step", ALIASES)
 def test_an_alias_on_one_way_is_remembered(step: str) -> None:
+    """A size that differs between the ways is not known behind the branch, so that nothing is said of sizes."""
     alone = {*findings_behind("True", "pass", step), *findings_behind("False", "pass", step)}
-    assert {*findings_behind(FLAG, "pass", step)} == alone
+    assert {*findings_behind(FLAG, "pass", step)} == {one for one in alone if one[1] != "GRD704"}
 
 
 @pytest.mark.parametrize("after", ["pass", "scaler.step(optimizer)", "optimizer.step()"])
