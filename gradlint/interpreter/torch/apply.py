@@ -24,6 +24,7 @@ from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
+from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
@@ -48,6 +49,8 @@ def apply(
 ) -> Value:
     """Do what the row says. `extra` are flags of a module's configuration `config`, `parts` its parameters."""
     machine.work()
+    if not entry.row.samples:  # Nothing of it could be measured.
+        return unknown_call(machine, state, args.values(), node)
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)

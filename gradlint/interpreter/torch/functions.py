@@ -267,6 +267,16 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
+def _custom_op(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.library.custom_op(name, fn, mutates_args=...): its gradient is registered apart from what it computes.
+
+    Without the function it is a decorator, which gives something unknown in place of the function as well.
+    """
+    return External(CUSTOM_OP) if args.get(1, "fn", None) is None else machine.symbol("custom_op", node, syntax=node)
+
+
+CUSTOM_OP = "torch.library.CustomOpDef"
+
 _OF_COMPILERS = (
     *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
@@ -285,6 +295,8 @@ SPECIAL: dict[str, Native] = {
             *("parametrizations.orthogonal", "parametrize.register_parametrization"),
         )
     },
+    "torch.library.custom_op": _custom_op,
+    CUSTOM_OP: lambda machine, state, args, node: machine.symbol("custom_op", node, syntax=node),
     "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
