@@ -46,9 +46,9 @@ class Cond(Frozen):
     Keys of `cases` are constants in Python source (`True`, `'mean'`, `2`), `N` any other number, `T` a tensor
     or a list of tensors, `L` another list, `O` another object, `-` the absent argument. `default` is for
     values that were never measured. Flags of arguments that `forward` takes are spelled `forward.mask`; flags
-    that begin with `@` speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are),
-    `@ndim` (the largest rank), `@ranks` (`r2x3`: the ranks of all tensor arguments, in the order in which the
-    call gives them).
+    that begin with `@` speak of the call as a whole: `@contiguous` (`yes` if all tensor arguments are), `@first`
+    (`yes` if the first is), `@ndim` (the largest rank), `@ranks` (`r2x3`: the ranks of all tensor arguments, in the
+    order in which the call gives them).
     """
 
     flag: str

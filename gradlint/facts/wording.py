@@ -22,7 +22,7 @@ def branches(value: Value) -> list[Branch]:
         return [("", value)]
     if isinstance(value, Sum):
         return [branch for part in value.parts for branch in branches(part)]
-    if value.flag == "@contiguous" or (value.flag == "@ranks" and len(value.cases) > MOST_RANKS):
+    if value.flag in ("@contiguous", "@first") or (value.flag == "@ranks" and len(value.cases) > MOST_RANKS):
         return [("", joined(holds for case in value.cases.values() for _, holds in branches(case)))]
     return [
         (" and ".join(filter(None, (_condition(value.flag, keys), inner))), holds)

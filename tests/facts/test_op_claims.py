@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -201,6 +202,10 @@ def test_no_page_contradicts_itself(entries: list[Entry]) -> None:
     lines = {entry.name: "\n".join(differentiable(entry.row)) for entry in entries}
     both = [name for name, said in lines.items() if "takes no tensor that can" in said and "raises" in said]
     assert both == []
+
+
+def test_no_page_shows_a_flag_of_the_table(entries: list[Entry]) -> None:
+    assert [entry.name for entry in entries if re.search(r"@[a-z]", text(TABLE, entry).replace(" @ ", " "))] == []
 
 
 def test_what_raises_the_second_time_was_kept(entries: list[Entry]) -> None:
