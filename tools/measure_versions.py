@@ -45,10 +45,16 @@ MORE = (
     *("torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.nn.utils.stateless", "torch.onnx"),
     *("torch.optim.swa_utils", "torch.overrides", "torch.package", "torch.profiler", "torch.random"),
     *("torch.serialization", "torch.signal", "torch.signal.windows", "torch.sparse", "torch.testing", "torch.types"),
-    *("torch.utils.checkpoint", "torch.utils.cpp_extension", "torch.utils.data.distributed", "torch.utils.flop_counter"),
+    *(
+        "torch.utils.checkpoint",
+        "torch.utils.cpp_extension",
+        "torch.utils.data.distributed",
+        "torch.utils.flop_counter",
+    ),
     *("torch.utils.mobile_optimizer", "torch.xpu"),
 )
 """Namespaces of which only the differences are of interest."""
+
 
 @click.group()
 def main() -> None:
@@ -195,7 +201,9 @@ def _spans(having: Collection[Release], releases: Sequence[Release]) -> str:
     """Return the releases that have a name as a text: `-2.3,2.6-`."""
     groups = [[*group] for has, group in groupby(releases, having.__contains__) if has]
     return ",".join(
-        "-".join(("" if group[0] == releases[0] else str(group[0]), "" if group[-1] == releases[-1] else str(group[-1])))
+        "-".join(
+            ("" if group[0] == releases[0] else str(group[0]), "" if group[-1] == releases[-1] else str(group[-1]))
+        )
         for group in groups
     )
 

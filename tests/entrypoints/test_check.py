@@ -197,7 +197,8 @@ def test_statistics(run: Run, tree: Tree) -> None:
         (["--python", ""], "--python must be a string that is not empty"),
         (["--python", "no"], "--python: no: no such file or directory"),
         *(
-            (["--torch", text], '--torch must be a release of torch from 2.0 to 2.14, written as a string such as "2.4"')
+            (["--torch", text],
+             '--torch must be a release of torch from 2.0 to 2.14, written as a string such as "2.4"')
             for text in ("", "two", "1.8", "2", "9.9", "2.5.0a0")
         ),
         (["--stdin-filename", "a.py"],

@@ -40,7 +40,7 @@ def _names_version(node: cst.CSTNode) -> bool:
     return any(isinstance(one, cst.Name) and one.value == _VERSION for one in nodes_of(node))
 
 
-def may_depend_on_release(module: cst.Module, node: cst.CSTNode) -> bool:
+def may_depend_on_release(module: cst.CSTNode, node: cst.CSTNode) -> bool:
     """Return whether what stands around a node may keep it from other releases of torch, or from being run at all.
 
     That is a test, a decorator, or a block that speaks of versions, of what is there, or of errors that may come: the
@@ -55,7 +55,7 @@ _GUARDS = re.compile(
 )
 
 
-def _around(module: cst.Module, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def _around(module: cst.CSTNode, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """Yield the tests, decorators, and heads of blocks around a node, and the tests before it."""
     for outer, inner in _steps(module, node):
         if isinstance(outer, (cst.If, cst.IfExp, cst.While)):
@@ -107,4 +107,3 @@ def _words(node: cst.CSTNode) -> Iterator[str]:
         if isinstance(one, (cst.Name, cst.SimpleString)) and one.value != "torch":
             yield one.value
         waiting.extend(parts(one))
-
