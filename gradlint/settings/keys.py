@@ -166,8 +166,8 @@ KEYS = (
     Key(
         "torch",
         "release",
-        "The release of torch that the project uses: names and arguments that it lacks are reported, and what "
-        "operations do is what they do there. Without it that of the Python environment, if gradlint knows it.",
+        "The release of torch that the project uses: names and arguments that it lacks are reported, and none that "
+        "it has. Without it that of the Python environment, if gradlint knows it.",
         option="--torch",
         example="2.4",
     ),
