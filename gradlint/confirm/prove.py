@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gradlint.confirm.check.effect import Silence
 from gradlint.confirm.check.error import Claim, Raising
-from gradlint.confirm.check.evidence import is_known, is_local, measure_of, obstacle, pattern_of, slips_of
+from gradlint.confirm.check.evidence import is_known, is_local, measure_of, obstacle, other_torch, pattern_of, slips_of
 from gradlint.confirm.check.places import call
 from gradlint.confirm.prepare.altered import alteration
 from gradlint.confirm.prepare.candidates import Sketch, statement
@@ -116,7 +116,7 @@ class Prover:
         return _agree(*numbers)
 
     def _confirm(self, finding: Finding, text: str, files: Sequence[str]) -> Confirmation:
-        if (why := obstacle(finding.name, finding.effect)) is not None:
+        if (why := obstacle(finding.name, finding.effect) or other_torch(finding)) is not None:
             return Confirmation("unconfirmed", why)
         if not is_known(finding, self._patterns):
             return Confirmation("unconfirmed", "nothing is known that would confirm this rule")

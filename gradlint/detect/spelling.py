@@ -285,7 +285,10 @@ def _wrong_name(node: cst.CSTNode, owner: str, name: str) -> Fault | None:
     if (instead := names.newer(path)) is not None:
         return DeprecatedName(node, path, instead)
     if (missing := _absent(node, owner, name)) is not None:
-        return missing if isinstance(node, (cst.Attribute, cst.ImportFrom, cst.ImportAlias)) else None
+        # Of `torch.compiler.is_compiling` the first name that is missing is reported, and nothing of `getattr`.
+        stated = isinstance(node, (cst.Attribute, cst.ImportFrom, cst.ImportAlias))
+        above = versions.absence(*owner.rpartition(".")[::2]) if isinstance(node, cst.Attribute) else None
+        return missing if stated and above is None else None
     if (real := names.meant(owner, name)) is not None:
         return MisspeltName(node, owner, name, real, names.is_same_word(name, real))
     if (real := names.elsewhere(owner, name)) is not None:

@@ -63,7 +63,7 @@ def stated() -> Release | None:
 def stating(release: Release | None) -> Iterator[None]:
     """Let what runs in the block, in this thread, be about a project that uses a release."""
     former = _STATED.release
-    _STATED.release = release if release in releases() else None
+    _STATED.release = release if release is not None and release in releases() else None
     try:
         yield
     finally:
@@ -76,7 +76,8 @@ Kind = Literal["names", "arguments"]
 
 def absence(owner: str, name: str, kind: Kind = "names") -> Absence | None:
     """Return that the stated release lacks a name, or an argument, which other releases have."""
-    return _absence(kind, owner, name, stated())
+    release = stated()
+    return None if release is None else _absence(kind, owner, name, release)
 
 
 def is_there(owner: str, name: str, kind: Kind = "names") -> bool:
@@ -103,9 +104,9 @@ def differing(owner: str, release: Release) -> tuple[frozenset[str], frozenset[s
 
 
 @cache
-def _absence(kind: Kind, owner: str, name: str, release: Release | None) -> Absence | None:
+def _absence(kind: Kind, owner: str, name: str, release: Release) -> Absence | None:
     found = _spans(kind, owner).get(name)
-    if release is None or found is None or release in found:
+    if found is None or release in found:
         return None
     since = min((one for one in found if one > release), default=None)
     last = max((one for one in found if one < release), default=None)

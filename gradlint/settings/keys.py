@@ -164,20 +164,20 @@ KEYS = (
         example=["GRD103"],
     ),
     Key(
+        "torch",
+        "release",
+        "The release of torch that the project uses: names and arguments that it lacks are reported, and none that "
+        "it has. Without it that of the Python environment, if gradlint knows it.",
+        option="--torch",
+        example="2.4",
+    ),
+    Key(
         "python",
         "text",
         "The Python environment whose packages are read: its directory or its interpreter. Without it `.venv` or "
         "`venv` in the root, or the active one.",
         option="--python",
         example="../env",
-    ),
-    Key(
-        "torch",
-        "release",
-        "The release of torch that the project uses: names and arguments that it lacks are reported, and what "
-        "operations do is what they do there. Without it that of the Python environment, if gradlint knows it.",
-        option="--torch",
-        example="2.4",
     ),
     Key(
         "baseline",

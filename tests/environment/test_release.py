@@ -209,3 +209,9 @@ def absence_since(owner: str, name: str) -> Release | None:
             if release > (2, 2) and absence(owner, name) is None:
                 return release
     return None
+
+
+def test_a_run_with_another_torch_shows_nothing(run: Run) -> None:
+    """The torch beside gradlint is not that of the project."""
+    pytest.importorskip("torch")
+    assert "(unconfirmed" in run("--torch", "2.2", "--confirm").stdout

@@ -33,6 +33,14 @@ def obstacle(name: str, effect: str) -> str | None:
     return _NOTHING.get(name) or NOTHING_TO_RUN.get(effect)
 
 
+def other_torch(finding: Finding) -> str | None:
+    """Return why no run can show what a finding says of the project's release of torch; None where it is of any."""
+    found = finding.evidence
+    if found is None or found.fault != "AbsentName":
+        return None
+    return "it is about the torch of the project, and runs are made with the one that is installed beside gradlint"
+
+
 def pattern_of(finding: Finding, patterns: Mapping[str, str]) -> str | None:
     """Return the pattern of torch's message: that of the rule, or the name that is missing; None if none is known."""
     found = [patterns[finding.code]] if finding.code in patterns else []

@@ -51,7 +51,8 @@ def may_depend_on_release(module: cst.CSTNode, node: cst.CSTNode) -> bool:
 
 _GUARDS = re.compile(
     r"(?i)torch.|.torch|version|avail|support|compat|has_?attr|^_?has_|install|suppress|type_checking|skip|"
-    r"(import|attribute)_?error|module_?not_?found|(^|_)(ge|gt|lt|le)_|older|newer|greater|legacy|\d+_\d+"
+    r"(import|attribute)_?error|module_?not_?found|(^|_)(ge|gt|lt|le)_|older|newer|greater|legacy|\d+_\d+|"
+    r"xpu|mtia|maia"  # A test of a device that came later.
 )
 
 

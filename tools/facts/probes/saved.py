@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -78,8 +78,18 @@ def _needs(tensors: Sequence[torch.Tensor], totals: list[torch.Tensor], leaves: 
             raise
         return True
     finally:
-        torch._C._autograd._unsafe_set_version_counter(tuple(plain), tuple(versions))
+        _put_back(plain, versions)
     return False
+
+
+def _put_back(tensors: Sequence[torch.Tensor], versions: Sequence[int]) -> None:
+    """Set the versions of tensors: before torch 2.7, one by one."""
+    set_versions: Callable[..., None] = torch._C._autograd._unsafe_set_version_counter
+    try:
+        set_versions(tuple(tensors), tuple(versions))
+    except TypeError:
+        for tensor, version in zip(tensors, versions, strict=True):
+            set_versions(tensor, version)
 
 
 def _freed(call: Call, requiring: frozenset[str]) -> frozenset[str]:
