@@ -39,6 +39,7 @@ def contents(
     generators that have not begun, classes. Of what is skipped nothing is yielded.
     """
     seen: set[int] = set()
+    opened: set[Value] = set()
     stack = [*values]
     stack.reverse()
     while stack:
@@ -51,7 +52,8 @@ def contents(
             holder = state.heap.get(value.id)
         yield value
         kind = type(holder)
-        if kind is Unknown and (kept := state.facts.get(("items", value))) is not None:
+        if kind is Unknown and (kept := state.facts.get(("items", value))) is not None and value not in opened:
+            opened.add(value)
             stack.extend(kept)  # type: ignore[arg-type]
         parts = _IN_CONTAINER.get(kind) or (_IN_CALL.get(kind) if calls else None)
         parts = attributes if kind is Instance else parts
