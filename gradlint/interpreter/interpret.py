@@ -269,7 +269,7 @@ def _function(
 
 
 def invalidate_since_init(state: State, made: Value) -> None:
-    """Forget what other methods may have changed since `__init__`: lengths of lists, graphs, what was None or a number.
+    """Forget what other methods may have changed since `__init__`: lengths, sizes, graphs, what was None or a number.
 
     A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
     """
@@ -282,9 +282,8 @@ def invalidate_since_init(state: State, made: Value) -> None:
             state.put(value.id, one._replace(open=True))
         elif isinstance(value, Ref) and isinstance(one, Tensor) and one.grad is False and not one.parameter:
             # A loss that begins at zero: another method, or that of a subclass, adds to it.
-            state.put(
-                value.id, one._replace(grad=None, node=Node("input", one.syntax or one.node.syntax, tracked=None))
-            )
+            made_of = Node("input", one.syntax or one.node.syntax, tracked=None)
+            state.put(value.id, one._replace(grad=None, shape=None, node=made_of))
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, changed._replace(open=record.open or derived))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.event import Event, Refusal
+from gradlint.domain.event import Refusal
 from gradlint.domain.shape import Dim
 
 Demand: TypeAlias = Literal[
@@ -21,7 +20,6 @@ class ShapeMismatch(Refusal):
     """An operation gets tensors of shapes that it does not take together.
 
     `shapes` are those at odds, made at `made`; `wanted` the sizes that the operation demands, if it has any.
-    `uncalled`: the method that nobody calls in which it is, where attributes may be others than the constructor's.
     """
 
     op: str
@@ -29,8 +27,3 @@ class ShapeMismatch(Refusal):
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
     made: tuple[cst.CSTNode | None, ...] = ()
-    uncalled: str = ""
-
-    def in_uncalled(self, name: str, *, method: bool) -> Event:
-        """Say which method nobody calls."""
-        return replace(self, uncalled=name) if method else self

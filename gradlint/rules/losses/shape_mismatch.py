@@ -85,13 +85,7 @@ prediction = layer(torch.randn(8, 4)) + torch.randn(8, 1)
             for shape, made in zip(event.shapes, event.made, strict=True)
         )
         message = f"{shown} gets {got}, but {_demand(event)}: torch raises here"
-        return Report(
-            event.node,
-            message,
-            severity="warning" if event.uncalled else None,
-            hint=_HINTS.get(event.demand, _ANY),
-            related=related,
-        )
+        return Report(event.node, message, hint=_HINTS.get(event.demand, _ANY), related=related)
 
 
 def _demand(event: refusal.ShapeMismatch) -> str:
