@@ -12,17 +12,18 @@ import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import torch
 
 from gradlint.facts import load
 from gradlint.facts.aliases import canonical, is_module
-from tools.facts import module_recipes, recipes, samples
+from tools.derivatives import graphs
+from tools.facts import samples
 from tools.facts.call import Call, Run, differentiable_labels, run
 from tools.facts.fit import Json, Seen, fit
-from tools.facts.names import attribute, is_property
+from tools.facts.names import attribute
 from tools.facts.probe import REFUSALS, flags_of
 from tools.facts.signature import overloads_of
 from tools.facts.units import defaults_of
@@ -109,11 +110,7 @@ def calls_by_name() -> dict[str, list[Call]]:
     by_operation: dict[str, list[Call]] = defaultdict(list)
     for name in sorted(calls):
         by_operation[canonical(name)] += calls[name]
-    found = dict(_of_modules())
-    for lines in recipes.groups().values():
-        for recipe in (one for one in lines if is_property(one.name)):
-            call = samples.named_call(recipe.name, recipe.args, recipe.kwargs)
-            found.setdefault(recipe.name, []).extend([call] if call is not None else [])
+    found = graphs.of_modules(MOST) | graphs.of_attributes()
     for name in load():
         if is_module(name) or attribute(name) is None or name in found:
             continue
@@ -124,17 +121,6 @@ def calls_by_name() -> dict[str, list[Call]]:
         usable += samples.varied(usable, overloads_of(name, attribute(name)))
         found[name] = samples.diverse(usable, MOST)
     return found
-
-
-def _of_modules() -> Iterator[tuple[str, list[Call]]]:
-    from torch.testing._internal.common_modules import module_db
-
-    calls: dict[str, list[Call]] = defaultdict(list)
-    for info in module_db:
-        calls[f"nn.{info.module_cls.__name__}"] += samples.of_module(info)
-    for name, lines in module_recipes.modules().items():
-        calls[name] += (samples.module_call(*line) for line in lines)
-    return ((name, samples.diverse(found, MOST)) for name, found in calls.items() if name in load())
 
 
 def nodes_of(name: str, call: Call) -> Iterator[tuple[dict[str, str], Nodes]]:
@@ -154,36 +140,12 @@ def nodes_of(name: str, call: Call) -> Iterator[tuple[dict[str, str], Nodes]]:
 def _nodes(state: Run) -> Nodes | None:
     leaves = {id(leaf) for found in state.leaves.values() for leaf in found}
     starts = [one.grad_fn for one in state.outputs.values() if one.grad_fn is not None]
-    ends = [one for one in starts if not _is_input(one, leaves)]
+    ends = [one for one in starts if not graphs.is_input(one, leaves)]
     if not ends:
         return None
     top = {id(one) for one in ends}
-    inner = (one for one in _below(ends, leaves) if id(one) not in top)
-    return Nodes(frozenset(map(_name, ends)), frozenset(map(_name, inner)))
-
-
-def _below(ends: Iterable[Any], leaves: set[int]) -> list[Any]:
-    seen: dict[int, Any] = {}
-    queue = list(ends)
-    while queue:
-        node = queue.pop()
-        if id(node) not in seen and not _is_input(node, leaves):
-            seen[id(node)] = node
-            queue += [below for below, _ in node.next_functions if below is not None]
-    return list(seen.values())
-
-
-def _name(node: Any) -> str:
-    name: str = node.name()
-    return name.rpartition("::")[2]
-
-
-def _is_input(node: Any, leaves: set[int]) -> bool:
-    """Say whether the node stands for an input: that of a leaf, or of the copy that `run` made of it."""
-    if hasattr(node, "variable"):
-        return True
-    below = [one for one, _ in node.next_functions if one is not None]
-    return _name(node) == "CloneBackward0" and any(id(getattr(one, "variable", None)) in leaves for one in below)
+    inner = (one for one in graphs.below(ends, leaves) if id(one) not in top)
+    return Nodes(frozenset(map(graphs.name_of, ends)), frozenset(map(graphs.name_of, inner)))
 
 
 if __name__ == "__main__":

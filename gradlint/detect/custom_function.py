@@ -23,6 +23,7 @@ from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.custom import ctx_state, parts_of, set_at, static_method, tensors_among
 from gradlint.interpreter.torch.tensor import known_tensor, nontensor, tensor_at
+from gradlint.source.lower.syntax import parts
 
 
 class CustomFunctionDetector(Detector[None]):
@@ -132,23 +133,23 @@ class CustomFunctionDetector(Detector[None]):
         known = known_tensor(self.machine, state, value) is not None
         return known or value is None or nontensor(state, value) is not None
 
-    def _misfit(self, state: State, value: Value, it: FunctionDifferentiated) -> fault.GradientMisfit | None:
+    def _misfit(self, state: State, value: Value, it: FunctionDifferentiated) -> fault.GradientMismatch | None:
         """Return the first gradient that torch does not take."""
         for index, (part, argument) in enumerate(zip(parts_of(value), it.arguments, strict=False)):
             ref, kind = known_tensor(self.machine, state, part), nontensor(state, part)
             is_other = nontensor(state, argument) in ("number", "text") and index < it.fewest
             if is_other and (ref is not None or kind is not None):
-                return fault.GradientMisfit(returned_at(it.node), index, "unwanted")
+                return fault.GradientMismatch(returned_at(it.node), index, "unwanted")
             if kind is not None:
-                return fault.GradientMisfit(returned_at(it.node), index, "kind", kind)
+                return fault.GradientMismatch(returned_at(it.node), index, "kind", kind)
             of = known_tensor(self.machine, state, argument)
             if ref is None or of is None or tensor_at(state, of).grad is not True:
                 continue
             got, wanted = tensor_at(state, ref), tensor_at(state, of)
             if is_expandable(wanted.shape, got.shape) is False:
-                return fault.GradientMisfit(returned_at(it.node), index, "shape", None, got.shape, wanted.shape)
+                return fault.GradientMismatch(returned_at(it.node), index, "shape", None, got.shape, wanted.shape)
             if is_complex(got.dtype) and is_complex(wanted.dtype) is False:
-                return fault.GradientMisfit(returned_at(it.node), index, "complex")
+                return fault.GradientMismatch(returned_at(it.node), index, "complex")
         return None
 
     def _may_be_scalar(self, state: State, value: Value) -> bool:
@@ -186,13 +187,13 @@ def _only_computes(function: cst.CSTNode) -> bool:
 def _own(function: cst.CSTNode, kind: type[cst.CSTNode]) -> list[cst.CSTNode]:
     """Return the nodes of a kind in a function, and not in one that it defines."""
     found: list[cst.CSTNode] = []
-    nodes = list(function.children)
+    nodes = [*parts(function)]
     while nodes:
         node = nodes.pop()
         if isinstance(node, kind):
             found.append(node)
         elif not isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
-            nodes += node.children
+            nodes += parts(node)
     return found
 
 

@@ -37,8 +37,8 @@ def calls_by_name(calls: Calls) -> dict[str, list[Call]]:
     by_operation: dict[str, list[Call]] = defaultdict(list)
     for name in sorted(calls):
         by_operation[canonical(name)] += calls[name]
-    by_attribute = _of_attributes()
-    found = dict(_of_modules())
+    by_attribute = of_attributes()
+    found = of_modules(MOST)
     for name in load():
         if is_module(name) or attribute(name) is None:
             continue
@@ -81,7 +81,7 @@ def by_words(calls: Iterable[Call], limit: int) -> list[Call]:
     return chosen[:limit]
 
 
-def _of_attributes() -> dict[str, list[Call]]:
+def of_attributes() -> dict[str, list[Call]]:
     """Return the readings of attributes, which the calls of functions do not have."""
     found: dict[str, list[Call]] = defaultdict(list)
     for recipe in (one for lines in recipes.groups().values() for one in lines if is_property(one.name)):
@@ -90,7 +90,8 @@ def _of_attributes() -> dict[str, list[Call]]:
     return found
 
 
-def _of_modules() -> Iterator[tuple[str, list[Call]]]:
+def of_modules(most: int) -> dict[str, list[Call]]:
+    """Return the calls of modules by name, so many at the most."""
     from torch.testing._internal.common_modules import module_db
 
     calls: dict[str, list[Call]] = defaultdict(list)
@@ -98,7 +99,7 @@ def _of_modules() -> Iterator[tuple[str, list[Call]]]:
         calls[f"nn.{info.module_cls.__name__}"] += samples.of_module(info)
     for name, lines in module_recipes.modules().items():
         calls[name] += (samples.module_call(*line) for line in lines)
-    return ((name, samples.diverse(found, MOST)) for name, found in calls.items() if name in load())
+    return {name: samples.diverse(found, most) for name, found in calls.items() if name in load()}
 
 
 def ready(call: Call) -> tuple[Run, frozenset[str]] | None:
@@ -116,39 +117,41 @@ def graph_of(state: Run) -> Graph | None:
     """Return what autograd recorded of a call; None if no result requires grad."""
     starts = [one.grad_fn for one in state.outputs.values() if one.grad_fn is not None]
     leaves = {id(leaf) for found in state.leaves.values() for leaf in found}
-    ends = [one for one in starts if not _is_input(one, leaves)]
+    ends = [one for one in starts if not is_input(one, leaves)]
     if not ends:
         return None
-    order = _below(ends, leaves)
+    order = below(ends, leaves)
     # A result may be computed from another one, as V of `svd` is.
-    below = {id(one) for node in order for one, _ in node.next_functions}
-    top = {id(one) for one in ends} - below
-    first = tuple(dict.fromkeys(_name(one) for one in ends))
-    return Graph(first, tuple(dict.fromkeys(_name(one) for one in order if id(one) not in top)))
+    lower = {id(one) for node in order for one, _ in node.next_functions}
+    top = {id(one) for one in ends} - lower
+    first = tuple(dict.fromkeys(name_of(one) for one in ends))
+    return Graph(first, tuple(dict.fromkeys(name_of(one) for one in order if id(one) not in top)))
 
 
-def _below(ends: Iterable[Node], leaves: set[int]) -> list[Node]:
+def below(ends: Iterable[Node], leaves: set[int]) -> list[Node]:
+    """Return the nodes from some down to those that stand for inputs, without these."""
     seen: dict[int, Node] = {}
     queue = list(ends)
     while queue:
         node = queue.pop(0)
-        if id(node) in seen or _is_input(node, leaves):
+        if id(node) in seen or is_input(node, leaves):
             continue
         seen[id(node)] = node
-        queue += [below for below, _ in node.next_functions if below is not None]
+        queue += [one for one, _ in node.next_functions if one is not None]
     return list(seen.values())
 
 
-def _name(node: Node) -> str:
+def name_of(node: Node) -> str:
+    """Return torch's name of a node, without its namespace."""
     return node.name().rpartition("::")[2]
 
 
-def _is_input(node: Any, leaves: set[int]) -> bool:
+def is_input(node: Any, leaves: set[int]) -> bool:
     """Say whether the node stands for an input: that of a leaf, or of the copy that `run` made of it."""
     if hasattr(node, "variable"):
         return True
-    below = [one for one, _ in node.next_functions if one is not None]
-    return _name(node) == "CloneBackward0" and any(id(getattr(one, "variable", None)) in leaves for one in below)
+    inputs = [one for one, _ in node.next_functions if one is not None]
+    return name_of(node) == "CloneBackward0" and any(id(getattr(one, "variable", None)) in leaves for one in inputs)
 
 
 def recorded(calls: Iterable[Call]) -> dict[str, str]:

@@ -49,7 +49,7 @@ class GradientCount(Fault):
 Misfit: TypeAlias = Literal["kind", "unwanted", "shape", "complex"]
 
 
-class GradientMisfit(Fault):
+class GradientMismatch(Fault):
     """A backward returns, at a position, a gradient that torch does not take.
 
     `misfit`: it is of a `kind` that is no tensor, it belongs to an argument that is no tensor, its shape `got` is not

@@ -5,7 +5,7 @@ from gradlint.rules.authoring.phrases import article, sizes
 from gradlint.rules.base import EventRule, Report
 
 
-class GradientMisfit(EventRule[fault.GradientMisfit]):
+class GradientMismatch(EventRule[fault.GradientMismatch]):
     """The backward of a custom function returns a gradient that does not fit its argument.
 
     What torch does
@@ -30,7 +30,7 @@ class GradientMisfit(EventRule[fault.GradientMisfit]):
     """
 
     code = "GRD632"
-    name = "gradient-misfit"
+    name = "gradient-mismatch"
     effect = "raises"
     raises = "returned an invalid gradient at index 1"
     torch_says = (
@@ -79,7 +79,7 @@ Linear.apply(x, weight).sum().backward()
 """
     good_shows = "weight.grad.shape == (4, 3)"
 
-    def check(self, event: fault.GradientMisfit) -> Report | None:
+    def check(self, event: fault.GradientMismatch) -> Report | None:
         which = f"for argument {event.position + 1} of `forward`"
         if event.misfit == "unwanted":
             return self._report(event, f"a gradient {which}, which is not a tensor", "return None for it")
@@ -92,5 +92,5 @@ Linear.apply(x, weight).sum().backward()
         hint = "return a gradient of the shape of the argument, in the order of the arguments"
         return self._report(event, f"a gradient of shape {got} {which}, which has shape {wanted}", hint)
 
-    def _report(self, event: fault.GradientMisfit, what: str, hint: str) -> Report:
+    def _report(self, event: fault.GradientMismatch, what: str, hint: str) -> Report:
         return Report(event.node, f"`backward` returns {what}: torch raises in backward", hint=hint)
