@@ -59,7 +59,7 @@ def _nothing(tapes: Tapes, column: int | None) -> str:
     if column is not None:
         return "no expression that is known to be a tensor begins there"
     known = ", ".join(f"`{name}`" for name in tapes.others)
-    return f"no tensor is known there; {known} may be none" if known else "no tensor is known there"
+    return f"no tensor is known there, only {known}" if known else "no tensor is known there"
 
 
 def _chosen(candidates: Sequence[Candidate]) -> Drawing | Undrawn:

@@ -135,7 +135,7 @@ def test_calls_are_folded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def test_bad_input_is_one_line(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line without a tensor, no line, a notebook, a file that does not parse, a graph that is too large."""
-    assert "no tensor is known there; `names` may be none" in refused(capsys, "graph", f"{program}:14")
+    assert "no tensor is known there, only `names`" in refused(capsys, "graph", f"{program}:14")
     assert "which line?" in refused(capsys, "leaves", str(program))
     assert "has 14 lines, and no line 99" in refused(capsys, "graph", f"{program}:99")
     for name, text in (("n.ipynb", "{}"), ("broken.py", "def f(:\n")):
