@@ -19,6 +19,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
@@ -70,16 +71,20 @@ def _array(name: str) -> Native:
     """numpy arrays made of sizes alone: their shape is known, and that they hold float64 unless asked otherwise."""
 
     def make(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-        sizes: tuple[Value, ...] | None = args.positional
-        if name in _FILLED:
-            first = args.get(0, "shape")
-            sizes = first if type(first) is tuple else (first,)
-        known = tuple(size if isinstance(size, int) else None for size in sizes or ())
+        sizes = _sizes(state, args.get(0, "shape")) if name in _FILLED else None if args.open else args.positional
+        known = None if sizes is None else tuple([size if isinstance(size, int) else None for size in sizes])
         dtype = args.keywords.get("dtype", args.get(1, "dtype") if name in ("ones", "zeros", "empty") else None)
         kind = "float64" if dtype is None and name != "full" else NUMPY_TYPES.get(getattr(dtype, "path", ""))
         return _fresh(state, Unknown("array", None, ("array", known, kind, node), node))
 
     return make
+
+
+def _sizes(state: State, shape: Value) -> tuple[Value, ...] | None:
+    """Return the sizes that a shape has, which may be one number; None where it is not known how many there are."""
+    if isinstance(shape, int) or (isinstance(shape, Unknown) and shape.kind in ("number", "int")):
+        return (shape,)
+    return known_items(state, shape)
 
 
 def _fresh(state: State, array: Unknown) -> Unknown:
