@@ -285,12 +285,14 @@ class Checker:
         files = self._projects.files(config)
         run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self.rules_for(config, filename)
-        found, elsewhere = self._judged(interpretation, unit.module, filename, rules, whole)
+        written = unit.module.code if "\f" in text else text
+        judged_as = partial(self._judged, module=unit.module, text=written, filename=filename, rules=rules, whole=whole)
+        found, elsewhere = judged_as(interpretation)
         if any(finding.assumptions for finding in (*found, *elsewhere)):
-            bare = self._judged(run(assumes=False), unit.module, filename, rules, whole)
+            bare = judged_as(run(assumes=False))
             found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
-        if "\f" in text:
-            found = tuple(without_fix_on_other_rows(finding, text, unit.module.code) for finding in found)
+        if written != text:
+            found = tuple(without_fix_on_other_rows(finding, text, written) for finding in found)
         found = tuple(finding for finding in found if not is_settled(finding, also))
         found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
         complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
@@ -303,12 +305,14 @@ class Checker:
         )
 
     def _judged(
-        self, seen: Interpreted, module: cst.Module, filename: str, rules: Sequence[Rule], whole: bool
+        self, seen: Interpreted, module: cst.Module, text: str, filename: str, rules: Sequence[Rule], whole: bool
     ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
         """The findings in this file, and those in others, whose configuration is not known here."""
         said = judge(seen.events, self._rules if seen.units else rules)
         missing = judge(seen.absences, rules) if whole else []
-        found = findings_of(said, missing, module, filename, seen.units, seen.entrances) if said or missing else ()
+        found = (
+            findings_of(said, missing, module, text, filename, seen.units, seen.entrances) if said or missing else ()
+        )
         codes = {rule.code for rule in rules}
         here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
         return here, tuple(finding for finding in found if finding.filename != filename)

@@ -99,11 +99,14 @@ def findings_of(
     said: Iterable[Verdict],
     missing: Iterable[Verdict],
     module: cst.Module,
+    text: str,
     filename: str,
     units: Sequence[Unit] = (),
     entrances: Entrances | None = None,
 ) -> tuple[Finding, ...]:
     """The findings in order, one for each code and place: several paths may lead to the same fault.
+
+    `text` is that of the module.
 
     Those about nodes of another file bear its path as their filename, and no fix; those in an installed file move
     to the call that led there. What is `missing` counts in this file alone: whoever else uses the other file may do it
@@ -111,7 +114,7 @@ def findings_of(
     """
     found: dict[tuple[str, str, Span], Finding] = {}
     atlas = Atlas(module, units, entrances)
-    locator = Locator(module, atlas.home)
+    locator = Locator(module, atlas.home, text)
     here = (one for one in missing if one.report.node in atlas.home)
     for verdict in (*said, *here):
         look_at_clock()

@@ -36,9 +36,11 @@ from gradlint.source.read import LINE_END, split_lines
 class Locator:
     """The fixes of one module."""
 
-    def __init__(self, module: cst.Module, places: Places) -> None:
+    def __init__(self, module: cst.Module, places: Places, text: str) -> None:
+        """Take the module, and its text: writing it out again would cost as much as reading it."""
         self._module = module
         self._places = places
+        self._text = text
 
     def fix(self, repair: Repair) -> Fix | None:
         """Return the fix that a repair asks for; None where the statement's form or a taken name stands against it.
@@ -62,10 +64,6 @@ class Locator:
     @cached_property
     def _lines(self) -> list[str]:
         return split_lines(self._text)
-
-    @cached_property
-    def _text(self) -> str:
-        return self._module.code
 
     @cached_property
     def _source(self) -> Text:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from itertools import accumulate
 
 import libcst as cst
 from libcst.metadata import CodePosition, CodeRange, PositionProvider
+from libcst.metadata.position_provider import PositionProvidingCodegenState
 
 from gradlint.domain.finding import Position, Span
 from gradlint.source.lower.syntax import parts
@@ -39,7 +39,7 @@ class Places:
     def __init__(self, module: cst.Module, rows: int = 0) -> None:
         """Take a module that stands after so many rows."""
         self._module = module
-        self._before = rows
+        self._offsets = [rows + sum(self._count(line) for line in module.header)]
         self._sheets: dict[int, _Sheet] = {}
 
     def __contains__(self, node: cst.CSTNode) -> bool:
@@ -92,8 +92,9 @@ class Places:
 
         A compound statement counts as its header, as Python's own logical lines do: a comment after a `def`
         says nothing about the body."""
-        index = bisect_left(self._offsets, span.start.row) - 1
-        return self._sheet(index).rows(span)
+        while self._offsets[-1] < span.start.row and len(self._offsets) <= len(self._module.body):
+            self._offset(len(self._offsets))
+        return self._sheet(bisect_left(self._offsets, span.start.row) - 1).rows(span)
 
     @cached_property
     def _owners(self) -> dict[cst.CSTNode, int]:
@@ -107,12 +108,13 @@ class Places:
                 stack.extend(parts(node))
         return found
 
-    @cached_property
-    def _offsets(self) -> list[int]:
-        """How many rows stand before each statement of the top level, and the comments that belong to it."""
-        rows = [self._before + sum(self._count(line) for line in self._module.header)]
-        rows += map(self._count, self._module.body)
-        return list(accumulate(rows))
+    def _offset(self, index: int) -> int:
+        """Return how many rows stand before a statement of the top level, and the comments that belong to it."""
+        for before in range(len(self._offsets) - 1, index):
+            sheet = self._sheets.get(before)
+            rows = self._count(self._module.body[before]) if sheet is None else sheet.number_of_rows
+            self._offsets.append(self._offsets[-1] + rows)
+        return self._offsets[index]
 
     def _count(self, node: cst.CSTNode) -> int:
         return len(split_lines(self._module.code_for_node(node))) - 1
@@ -125,8 +127,7 @@ class Places:
 
     def _sheet(self, index: int) -> _Sheet:
         if index not in self._sheets:
-            alone = self._module.with_changes(header=(), body=(self._module.body[index],), footer=())
-            self._sheets[index] = _Sheet(alone, self._offsets[index])
+            self._sheets[index] = _Sheet(self._module.body[index], self._module, self._offset(index))
         return self._sheets[index]
 
 
@@ -145,17 +146,18 @@ class _Positions(PositionProvider):
     The parser puts each node into the tree once, so the copy is not needed.
     """
 
-    def of(self, module: cst.Module) -> Mapping[cst.CSTNode, object]:
-        """Return where each node of the module stands."""
-        self._gen_impl(module)
-        return self._computed
+    def of(self, statement: cst.CSTNode, module: cst.Module) -> tuple[Mapping[cst.CSTNode, object], int]:
+        """Return where each node of a statement of the top level stands, and how many rows it has."""
+        state = PositionProvidingCodegenState(module.default_indent, module.default_newline, provider=self)
+        statement._codegen(state)
+        return self._computed, state.line - 1
 
 
 class _Sheet:
     """One statement of the top level, after so many rows."""
 
-    def __init__(self, module: cst.Module, offset: int) -> None:
-        self._ranges = _Positions().of(module)
+    def __init__(self, statement: cst.CSTNode, module: cst.Module, offset: int) -> None:
+        self._ranges, self.number_of_rows = _Positions().of(statement, module)
         self._offset = offset
         self._wholes: dict[int, Span] = {}
         logical = (node for node in self._ranges if type(node) in _STATEMENTS)

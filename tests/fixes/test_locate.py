@@ -19,7 +19,7 @@ from gradlint.source.place import Places
 
 def fix_of(text: str, *changes: Edit, module: cst.Module) -> Fix | None:
     """The fix that some changes come to."""
-    return Locator(module, Places(module)).fix(Repair("mend", changes, imports=("torch",)))
+    return Locator(module, Places(module), module.code).fix(Repair("mend", changes, imports=("torch",)))
 
 
 def made(text: str, fix: Fix | None) -> str | None:
