@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -103,6 +103,14 @@ speed: $(READY) $(VENV)-torchfix/.ready
 # The tests of scans on a cluster of Ray's, in an environment of their own: Ray is large.
 ray: $(VENV)-ray/.ready
 	RAY_DATA_DISABLE_PROGRESS_BARS=1 $(VENV)-ray/bin/python -m pytest tests/ray
+
+# The page of `--output-format html` in a real browser, which must be installed, as must Node.js; screenshots go to SHOTS.
+SHOTS ?= $(shell mktemp -d)
+browser: $(READY)
+	cd tests/browser && npm install --silent --no-fund --no-audit
+	$(BIN)/gradlint check --isolated --exit-zero --quiet --confirm --output-format html -o $(SHOTS)/report.html fixtures
+	cd tests/browser && node report.mjs $(SHOTS)/report.html $(SHOTS)
+	@echo "screenshots: $(SHOTS)"
 
 # Build sdist and wheel twice and compare them, check their metadata, install the wheel into a fresh environment.
 release-check: $(READY)

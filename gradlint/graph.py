@@ -1,8 +1,9 @@
-"""Draw the tape behind a tensor of a line: for `gradlint graph` and `gradlint leaves`."""
+"""Draw the tape behind a tensor of a line: for `gradlint graph`, `gradlint leaves`, and pages of findings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -43,15 +44,33 @@ def graph(
 
 
 def _graph(text: str, filename: str, row: int, column: int | None, config: Config) -> Drawing | Undrawn | Unusable:
+    tapes = _tapes(text, filename, (row,), column, config)
+    if isinstance(tapes, Unusable):
+        return tapes
+    return _chosen(tapes.candidates) if tapes.candidates else Undrawn(_nothing(tapes, column))
+
+
+def graphs(text: str, filename: str, rows: Collection[int], config: Config | None = None) -> Mapping[int, Drawing]:
+    """Run a file once, and draw of each row what `graph` draws there; rows without a tensor are left out."""
+    used = environment_of(config)
+    with no_collection():
+        tapes = with_deep_stack(lambda: _tapes(text, filename, rows, None, used))
+    if isinstance(tapes, Unusable):
+        return {}
+    by_row: defaultdict[int, list[Candidate]] = defaultdict(list)
+    for one in tapes.candidates:
+        by_row[one.row].append(one)
+    chosen = {row: _chosen(candidates) for row, candidates in by_row.items()}
+    return {row: one for row, one in chosen.items() if isinstance(one, Drawing)}
+
+
+def _tapes(text: str, filename: str, rows: Collection[int], column: int | None, config: Config) -> Tapes | Unusable:
     def watcher(unit: Unit, places: Places) -> Tapes:
         atlas = _Atlas(unit, places)
-        return Tapes(filename, row, column, cache(atlas.row), atlas.column, atlas.locate)
+        return Tapes(filename, rows, column, cache(atlas.row), atlas.column, atlas.locate)
 
     observed = observe(text, filename, config, watcher)
-    if isinstance(observed, Unusable):
-        return observed
-    _, tapes = observed
-    return _chosen(tapes.candidates) if tapes.candidates else Undrawn(_nothing(tapes, column))
+    return observed if isinstance(observed, Unusable) else observed[1]
 
 
 def _nothing(tapes: Tapes, column: int | None) -> str:

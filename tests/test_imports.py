@@ -79,6 +79,7 @@ HIDDEN = {
     "gradlint.entrypoints.check": {
         "gradlint.entrypoints.proving",  # Only --confirm needs the sandbox's 25 files.
         "gradlint.entrypoints.adopting",  # Only baselines and changed lines need it.
+        "gradlint.entrypoints.taped",  # Only pages with pictures need what draws them.
     },
     "gradlint.entrypoints.scan": {"gradlint.entrypoints.scanning"},  # It needs pyarrow, which is an extra.
     "gradlint.entrypoints.scanning": {"gradlint.scan.on_ray"},  # Only one engine needs Ray, which is another extra.

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Heals: TypeAlias = "Callable[[Finding, str], bool]"
 
 STDIN = "-"
-DATA = ("json", "json-lines")
+DATA = ("json", "json-lines", "html")
 """The formats that have the repros in any case."""
 _SECONDS_HELP = "Stop confirming after N seconds; the most severe findings come first."
 
@@ -335,15 +335,14 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
 
     Return whether they could not be written where they should go.
     """
-    config = configs.of(Path.cwd())
     takes_output = piped is not None and _piped_config(options, configs).fix
     problem = None
     if options.output_file is not None:
         paint = Paint.for_stream(None, choice=options.color)
-        problem = write_output_file(options.output_file, _report(outcome, options, config, paint))
+        problem = write_output_file(options.output_file, _report(outcome, options, configs, paint))
     elif not (options.diff or options.fix_only):
         paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout, choice=options.color)
-        for line in _report(outcome, options, config, paint):
+        for line in _report(outcome, options, configs, paint):
             click.echo(line, color=paint.enabled, err=takes_output)
     if problem is not None:
         complain(f"error: {problem}")
@@ -352,8 +351,9 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
     return problem is not None
 
 
-def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) -> Iterable[str]:
+def _report(outcome: Outcome, options: Options, configs: Configs, paint: Paint) -> Iterable[str]:
     """Return the findings in the format asked for, in pieces."""
+    name = options.output_format or configs.of(Path.cwd()).output_format
     report = Report(
         outcome.findings,
         outcome.texts,
@@ -363,7 +363,11 @@ def _report(outcome: Outcome, options: Options, config: Config, paint: Paint) ->
         repros=options.show_repro,
         root=checkout(),
     )
-    return writer(options.output_format or config.output_format)(report)
+    if name == "html":  # The only one with pictures, for which each file is run once more.
+        from gradlint.entrypoints.taped import tapes_of
+
+        report = replace(report, tapes=tapes_of(report.standing, report.texts, configs))
+    return writer(name)(report)
 
 
 def _remarks(outcome: Outcome, options: Options) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""An observer that draws the tapes behind the tensors of a row."""
+"""An observer that draws the tapes behind the tensors of chosen rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import NamedTuple
 
@@ -24,8 +24,9 @@ READ, ASSIGNED, ROOT = range(3)
 
 
 class Candidate(NamedTuple):
-    """A tensor of the row: its name there, why it is worth drawing, and the drawing, if it is not too large."""
+    """A tensor of a row: its name there, why it is worth drawing, and the drawing, if it is not too large."""
 
+    row: int
     title: str
     reason: int
     has_graph: bool
@@ -33,19 +34,19 @@ class Candidate(NamedTuple):
 
 
 class Tapes(Watching):
-    """Draws each tensor of a row. `column_of` gives where a node begins, `locate` the place of one of any file."""
+    """Draws each tensor of the rows. `column_of` gives where a node begins, `locate` the place of one of any file."""
 
     def __init__(
         self,
         filename: str,
-        row: int,
+        rows: Collection[int],
         column: int | None,
         row_of: Callable[[cst.CSTNode], int | None],
         column_of: Callable[[cst.CSTNode], int],
         locate: Callable[[Machine, cst.CSTNode | None], Spot | None],
     ) -> None:
-        super().__init__(range(row, row + 1), row_of)
-        self._filename, self._row, self._column = filename, row, column
+        super().__init__(rows, row_of)
+        self._filename, self._column = filename, column
         self._column_of, self._locate = column_of, locate
         self._notes = Notes({}, {}, {})
         self._machine: Machine | None = None
@@ -97,11 +98,12 @@ class Tapes(Watching):
     def _draw(self, state: State, ref: Ref, title: str, reason: int, node: cst.CSTNode) -> None:
         if self._column is not None and self._column_of(node) != self._column:
             return
-        assert self._machine is not None, "something runs before it is seen"
+        row = self._row_of(node)
+        assert self._machine is not None and row is not None, "something runs in an own row before it is seen"
         record = tensor_at(state, ref)
         drawer = Drawer(self._machine, state, self._notes, partial(self._locate, self._machine))
         try:
-            drawing = drawer.draw(record, self._filename, self._row, title)
+            drawing = drawer.draw(record, self._filename, row, title)
         except TooLargeError:
             drawing = None
-        self.candidates.append(Candidate(title, reason, record.grad is not False, drawing))
+        self.candidates.append(Candidate(row, title, reason, record.grad is not False, drawing))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import libcst as cst
 
@@ -19,7 +19,7 @@ from gradlint.source.lower.syntax import code_of
 class Watching(ABC):
     """Sees values at rows. `row_of` gives the row of a node, or None for a node of another file."""
 
-    def __init__(self, rows: range | None, row_of: Callable[[cst.CSTNode], int | None]) -> None:
+    def __init__(self, rows: Collection[int] | None, row_of: Callable[[cst.CSTNode], int | None]) -> None:
         self._rows = rows
         self._row_of = row_of
 

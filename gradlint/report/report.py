@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cached_property
 
+from gradlint.domain.drawing import Drawing
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.report.concise import Fixes
@@ -17,11 +18,16 @@ from gradlint.report.rule_page import url_of
 from gradlint.rules.base import Rule
 
 
+def _untaped(_: Finding) -> None:
+    """No tape is drawn."""
+
+
 class Report(Frozen):
     """The findings of a run; `texts` are their files, by the names findings use.
 
     `fixes` tells which fixes would be made if they were asked for, `repros` whether people are shown the programs that
-    prove findings. `root` is the directory from which other programs count paths; None is the current one.
+    prove findings. `tapes` draws the tape that a finding is about, where there is one. `root` is the directory from
+    which other programs count paths; None is the current one.
     """
 
     findings: tuple[Finding, ...]
@@ -31,6 +37,7 @@ class Report(Frozen):
     paint: Paint = field(default_factory=Paint)
     repros: bool = False
     root: str | None = None
+    tapes: Callable[[Finding], Drawing | None] = _untaped
 
     @cached_property
     def standing(self) -> tuple[Finding, ...]:

@@ -18,7 +18,7 @@ rules, or that are patterns; a table from patterns to lists that name rules, or 
 
 FORMATS = (
     *("concise", "full", "grouped", "json", "json-lines", "github", "sarif", "gitlab", "junit", "rdjson"),
-    *("azure", "pylint", "markdown"),
+    *("azure", "pylint", "markdown", "html"),
 )
 """The formats, each written by the module of its name in `gradlint.report.formats`."""
 NEVER = "never"

@@ -60,7 +60,8 @@ def _rows(drawing: Drawing) -> Iterator[_Row]:
 def _row(drawing: Drawing, step: Step, prefix: str, leaf: LeafFact | None) -> _Row:
     if step.kind == "cut":
         name = f"--- {node_name(step)} ---"
-        said = f"{listed(behind(drawing, step.number))} get none this way"
+        names = behind(drawing, step.number)
+        said = f"{listed(names)} get{'s' if len(names) == 1 else ''} none this way" if names else ""
         return _Row((f"{prefix}{head(step)}", name, line(step.spot), "", said))
     said = "  ".join([*([fate(leaf)] if step.kind == "leaf" else []), *notes(step)])
     return _Row((f"{prefix}{head(step)}", node_name(step), line(step.spot), size(step.shape, step.dtype), said))

@@ -140,7 +140,8 @@ def cells(drawing: Drawing, step: Step, leaves: Leaves) -> list[str]:
     """Return what a box says, line by line."""
     place = line(step.spot)
     if step.kind == "cut":
-        return [node_name(step), f"{head(step)}, {place}", f"none for {listed(behind(drawing, step.number))}"]
+        names = behind(drawing, step.number)
+        return [node_name(step), f"{head(step)}, {place}", f"none for {listed(names)}" if names else ""]
     shape = size(step.shape, step.dtype)
     if step.kind == "leaf":
         return [head(step), f"{node_name(step)}, {place}", shape, fate(leaves.get(step.number))]
