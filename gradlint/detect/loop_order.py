@@ -65,7 +65,8 @@ class ClearedAt(PathFact):
 
 
 class Given(PathFact):
-    """The key of the call of something unknown that was given parameters, and may have filled their gradients."""
+    """The key of what may have filled gradients of any parameters: the call of something unknown that was given some, or
+    a backward through something unknown."""
 
 
 class Fork(NamedTuple):
@@ -252,6 +253,8 @@ class LoopOrderDetector(Detector[Steps]):
         certain = {one.leaf for one in it.certain if one.leaf is not None and (it.only is None or one.leaf in it.only)}
         possible = {one.leaf for one in it.possible.values() if one.leaf is not None}
         others = any(one.op in ("call", "input") for one in it.possible.values())
+        if others:
+            state.decide(Given(), it.node)
         for optimizer in self.facts.stepping:
             params = use.params_of(state, optimizer)
             if any(param.id in certain for param in params):

@@ -159,6 +159,8 @@ class Machine(ABC):
         self.hooked_elsewhere: set[Value] = set()
         self.setters: dict[Value, Value] = {}
         """By the getter of a property, the function that sets it."""
+        self.in_turn: set[int] = set()
+        """The modules that call their parts now."""
         self.writer: cst.CSTNode | None = None
         """The constructor of the module that is called now and writes in place."""
         self.sizes: dict[Unknown, Sym] = {}

@@ -250,7 +250,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base is None:
         return unknown_call(machine, state, (ref, *args.values()), node)
     if base in WRAPPERS:
-        return machine.call(state, record.attrs.get("module"), args, node)
+        return _call_in_turn(machine, state, ref, (record.attrs.get("module"),), args, node)
     if record.module.torn is not None:
         return call_supposed(state, ref, record, args, node)
     if record.module.foreign or (base == "torch.nn.Sequential" and record.open):
@@ -259,9 +259,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return result
     if base == "torch.nn.Sequential":
         value = args.get(0, "input")
-        for module in tuple(parts(record).values()):
-            value = machine.call(state, module, Args((value,)), node)
-        return value
+        return _call_in_turn(machine, state, ref, tuple(parts(record).values()), Args((value,)), node)
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
@@ -273,6 +271,21 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return _call_torch_module(machine, state, record, entry, args, node)
     finally:
         machine.writer = former
+
+
+def _call_in_turn(
+    machine: Machine, state: State, ref: Ref, modules: tuple[Value, ...], args: Args, node: cst.CSTNode
+) -> Value:
+    """Call modules of a module one after the other; where it holds itself, Python's recursion ends in an exception."""
+    if ref.id in machine.in_turn:
+        return Unknown("raised")
+    machine.in_turn.add(ref.id)
+    try:
+        for module in modules:
+            args = Args((machine.call(state, module, args, node),))
+    finally:
+        machine.in_turn.discard(ref.id)
+    return args.positional[0] if args.positional else Unknown()
 
 
 def _call_torch_module(
