@@ -65,8 +65,10 @@ class ClearedAt(PathFact):
 
 
 class Given(PathFact):
-    """The key of what may have filled gradients of any parameters: the call of something unknown that was given some, or
-    a backward through something unknown."""
+    """The key of what may have filled gradients of any parameters.
+
+    That is the call of something unknown that was given some, or a backward through something unknown.
+    """
 
 
 class Fork(NamedTuple):
