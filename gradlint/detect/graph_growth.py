@@ -24,6 +24,7 @@ from gradlint.domain.value import Mapping, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES
+from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import ARITHMETIC, Held, Place, Root, held_by, is_alive, root_of
 from gradlint.interpreter.torch.parameters import parameters_of
 from gradlint.interpreter.torch.tensor import tensor_at
@@ -119,7 +120,7 @@ class GraphGrowthDetector(Detector[Growth]):
         if len(loop.held) < 2 or not any(loop.held):
             return
         around = self.machine.iterations
-        judged = _LoopJudgement(self.facts, loop, around[-1] if around and it.listed else None)
+        judged = _LoopJudgement(self.machine, self.facts, loop, around[-1] if around and it.listed else None)
         growing = [judged.growing(path) for path in it.paths]
         culprits: dict[Root, bool] = {}
         for found in growing:
@@ -208,7 +209,8 @@ class _LoopJudgement:
     iteration has made does not grow.
     """
 
-    def __init__(self, facts: Growth, loop: Loop, around: int | None) -> None:
+    def __init__(self, machine: Machine, facts: Growth, loop: Loop, around: int | None) -> None:
+        self.machine = machine
         self.facts = facts
         self.loop = loop
         self.around = around
@@ -240,7 +242,7 @@ class _LoopJudgement:
         if place[0] == "items":
             return self._longer(state, place, held, former)
         for one in held:
-            parts = parts_of(state, one.root)
+            parts = self._parts_of(state, one.root)
             kept = [root for root in former if root is not one.root and root in parts.all]
             if kept:
                 return self._gathered(state, one.root, kept[0], parts)
@@ -248,6 +250,12 @@ class _LoopJudgement:
             if again is not None:
                 return self._carried(state, one.root, again)
         return None
+
+    def _parts_of(self, state: State, root: Root) -> Parts:
+        """Return what a root gathers, which counts as work: there may be many places, paths and loops."""
+        parts = parts_of(state, root)
+        self.machine.work(len(parts.all) // NODES_PER_STEP)
+        return parts
 
     def _longer(self, state: State, place: Place, held: tuple[Held, ...], former: dict[Root, None]) -> Growing | None:
         holder = state.heap.get(place[1]) if isinstance(place[1], int) else None
@@ -260,7 +268,7 @@ class _LoopJudgement:
         last, value = new[-1].root, new[-1].value
         syntax = self.facts.stored.get((place[1], value)) or last.syntax
         is_tensor = isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
-        return self._gathered(state, last, kept[-1].root, parts_of(state, last), syntax, nested=not is_tensor)
+        return self._gathered(state, last, kept[-1].root, self._parts_of(state, last), syntax, nested=not is_tensor)
 
     def _gathered(
         self,
@@ -273,7 +281,7 @@ class _LoopJudgement:
         nested: bool = False,
     ) -> Growing | None:
         """Return what becomes of a place that gathers: spent, if the former root was backpropagated already."""
-        inner = parts_of(state, kept)
+        inner = self._parts_of(state, kept)
         spent = self._is_spent(state, inner.all)
         if spent is None or self._is_spent(state, parts.all) is None:
             return None
@@ -333,6 +341,10 @@ _GATHERING = ACCUMULATES | ARITHMETIC | {"index assignment"}
 
 MOST = 400
 """How many parts of one root are looked at."""
+
+
+NODES_PER_STEP = 20
+"""So many of them cost about as much as a step of the interpreter."""
 
 
 class Parts(NamedTuple):
