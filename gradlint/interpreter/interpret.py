@@ -52,7 +52,7 @@ from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.reachable import graphs_in
 from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
-from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.parameters import LISTS, is_module, module_base, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP
 from gradlint.interpreter.world.imports import from_stars, imported
@@ -279,6 +279,11 @@ def invalidate_since_init(state: State, made: Value) -> None:
     for value in record.values():
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
+            state.put(value.id, one._replace(open=True))
+        elif (
+            isinstance(value, Ref) and isinstance(one, Instance) and not one.attrs and module_base(state, one) in LISTS
+        ):
+            # An empty list of modules: another method, or that of a subclass, gives it some.
             state.put(value.id, one._replace(open=True))
         elif isinstance(value, Ref) and isinstance(one, Tensor) and one.grad is False and not one.parameter:
             # A loss that begins at zero: another method, or that of a subclass, adds to it.

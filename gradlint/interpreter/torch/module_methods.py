@@ -14,7 +14,7 @@ from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.module_parts import get_part, insert_part
+from gradlint.interpreter.torch.module_parts import get_part, insert_part, update_parts
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     NAME,
@@ -250,6 +250,7 @@ METHODS: dict[str, Method] = {
     "get_parameter": get_part,
     "get_buffer": get_part,
     "extend": _extend,
+    "update": update_parts,
     "apply": _apply,
     "state_dict": _state_dict,
     "load_state_dict": _load,

@@ -108,6 +108,17 @@ def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     return ref
 
 
+def update_parts(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """container.update(others), of a container by names."""
+    record = state.at(ref, Instance)
+    if module_base(state, record) not in DICTS:
+        return unknown_call(machine, state, (ref, *args.values()), node)
+    pairs = machine.program.pairs(state, args.get(0, "modules"))
+    named = {str(name): value for name, value in (pairs or {}).items()}
+    state.put(ref.id, record._replace(attrs={**record.attrs, **named}, open=record.open or pairs is None))
+    return None
+
+
 def get_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """module.get_submodule("a.0.b") and get_parameter: a part by its path."""
     path = args.get(0, "target")

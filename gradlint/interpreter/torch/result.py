@@ -68,13 +68,20 @@ def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     """Return a tuple of results: they share one node of the tape."""
     names = kind[kind.index("(") + 1 : -1]
     made = _recorded(call, None)
-    if names == "*":
+    if names == "*" or _differ_in_number(names, sizes):
         items, is_open = _list_sizes(sizes)
-        outputs = tuple(_output(call, ">*", size, made) for size in items)
+        outputs = tuple(_output(call, ">*" if names == "*" else ">0", size, made) for size in items)
         return call.state.new(Sequence(outputs, "list", True)) if is_open else outputs
     if kind.startswith("named("):
         names = ",".join(["Tensor"] * len(names.split(",")))
     return _structure(call, _parsed(names), sizes, made, count())
+
+
+def _differ_in_number(names: str, sizes: Operand | Several) -> bool:
+    """Return whether there are more or fewer tensors than the samples had, as of `unbind`, or it is not known."""
+    found = names.split(",")
+    number = len(sizes.items) if isinstance(sizes, Several) and sizes.items is not None else None
+    return isinstance(sizes, Several) and {*found} == {"Tensor"} and number != len(found)
 
 
 _Shape: TypeAlias = "str | list[_Shape]"
