@@ -594,12 +594,28 @@ class FunctionDifferentiated(Announcement):
 
 
 class GradientHooked(Announcement):
-    """A backward has run a hook of a tensor or a module, and given it gradients.
+    """A backward has run a hook of a tensor or a module, and given it gradients; `certain`: on any way.
 
-    `writes` says by their addresses how often each of them had been written before.
+    `writes` says by their addresses how often each of them had been written before, and `incoming` what they were.
+    `result` is what the hook has returned.
     """
 
     writes: Mapping[int, int]
+    incoming: Sequence[Node]
+    result: Value
+    certain: bool
+
+
+class DerivativesChecked(Announcement):
+    """`gradcheck` or `gradgradcheck` compares derivatives of a function that gave `outputs`, and wrote nothing.
+
+    `options` are its further arguments. The hooks that it ran have been announced, at the same node.
+    """
+
+    call: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    options: Mapping[str, Value]
 
 
 class CalledAgain(Announcement):

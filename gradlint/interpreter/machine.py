@@ -20,7 +20,7 @@ from gradlint.domain import announcement as happening
 from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.clock import look_at_clock
-from gradlint.domain.event import Event
+from gradlint.domain.event import Event, Refusal
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -145,8 +145,11 @@ class Machine(ABC):
         self.search = Search()
         self.frozen: dict[int, cst.CSTNode] = {}
         self.optimized: set[int] = set()
-        self.without_backward: dict[int, cst.CSTNode] = {}
+        self.raising: dict[int, Callable[[cst.CSTNode], Refusal]] = {}
+        """The nodes of the tape that raise in any backward, each with what makes the refusal of one."""
         self.constant_gradients: set[int] = set()
+        self.once: set[int] = set()
+        """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()
         """The nodes of writes to views, which torch records as `CopySlices`."""
         self.inferences: set[cst.CSTNode | None] = set()

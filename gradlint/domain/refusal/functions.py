@@ -26,6 +26,15 @@ class FunctionWithoutBackward(Refusal):
     applied: cst.CSTNode
 
 
+class DifferentiatedTwice(Refusal):
+    """A backward differentiates again the gradient of a function that is marked with `once_differentiable`.
+
+    `applied` is where the function was applied.
+    """
+
+    applied: cst.CSTNode
+
+
 class CtxAttributeMissing(Refusal):
     """The backward of a custom function reads the attribute `name` of `ctx`, which its `forward` has not set."""
 

@@ -21,7 +21,7 @@ Mismatch: TypeAlias = Literal[
     "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
-    "check-nothing", "check-without-grad", "check-precision", "check-overlap",
+    "check-nothing", "check-without-grad", "check-precision", "check-overlap", "check-cut", "check-hook", "check-once",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",

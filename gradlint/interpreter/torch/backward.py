@@ -15,7 +15,6 @@ from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
-from gradlint.domain.refusal.functions import FunctionWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
@@ -132,8 +131,8 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     """Report the first node that was freed already, or of which a saved tensor has been written."""
     silent, allowed = False, MUTATION in state.facts
     for node in found.certain:
-        if node.id in machine.without_backward:
-            machine.emit(FunctionWithoutBackward(syntax, machine.without_backward[node.id]))
+        if node.id in machine.raising:
+            machine.emit(machine.raising[node.id](syntax))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]

@@ -7,6 +7,7 @@ seen; results of integer types do not require grad; what is saved is saved when 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import libcst as cst
@@ -14,7 +15,14 @@ import libcst as cst
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned, DirtyView, Role, SavedNontensor
+from gradlint.domain.refusal.functions import (
+    CtxAttributeMissing,
+    DirtyNotReturned,
+    DirtyView,
+    FunctionWithoutBackward,
+    Role,
+    SavedNontensor,
+)
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -36,7 +44,7 @@ from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
 from gradlint.interpreter.torch.tensor import (
@@ -151,10 +159,14 @@ def _recorded(
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     name = f"{getattr(state[cls], 'name', 'apply')}.apply"
     made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
-    if constant:
+    backward = static_method(state, cls, "backward")
+    once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
+    if once:
+        machine.once.add(made.id)
+    if once or constant:
         machine.constant_gradients.add(made.id)
     if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
-        machine.without_backward[made.id] = node
+        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node)
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))

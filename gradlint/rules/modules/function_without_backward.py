@@ -4,12 +4,14 @@ from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import EventRule, Report
 
 
-class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
-    """A loss is backpropagated through a custom function that has no `backward`.
+class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward | refusal.DifferentiatedTwice]):
+    """A loss is backpropagated through a custom function that has no `backward`, or none for a second derivative.
 
     What torch does
         It raises a NotImplementedError: "You must implement either the backward or vjp method for your
-        custom autograd.Function to use it with backward mode AD".
+        custom autograd.Function to use it with backward mode AD". If `backward` is marked with
+        `once_differentiable`, a backward through its gradient raises a RuntimeError: "trying to differentiate twice a
+        function that was marked with @once_differentiable".
 
     Why it matters
         torch cannot derive the gradient of a function that computes with numpy or another library in `forward`.
@@ -29,7 +31,7 @@ class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
     name = "function-without-backward"
     effect = "raises"
     raises = "You must implement"
-    torch_says = ("You must implement", "You must implement either the backward or vjp method")
+    torch_says = ("You must implement", "trying to differentiate twice a function")
     bad = """\
 import torch
 from torch import nn
@@ -61,8 +63,16 @@ class Rounded(torch.autograd.Function):
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
 
-    def check(self, event: refusal.FunctionWithoutBackward) -> Report | None:
+    def check(self, event: refusal.FunctionWithoutBackward | refusal.DifferentiatedTwice) -> Report | None:
         """Report at the backward; the related place is the `apply`."""
+        if isinstance(event, refusal.DifferentiatedTwice):
+            return Report(
+                event.node,
+                "this backward differentiates again the gradient of a custom function that is marked with "
+                "`once_differentiable`: torch raises here",
+                hint="remove `once_differentiable`, and compute the gradient with differentiable operations",
+                related=((event.applied, "the function is applied here"),),
+            )
         return Report(
             event.node,
             "this backward runs through a custom function that has no `backward`: torch raises here",
