@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
 
@@ -70,6 +70,20 @@ class SecondBackward(Refusal):
     part_op: str
     read: bool = False
     carried: ClassVar = "graph"
+
+
+Unsupported: TypeAlias = Literal["slope", "without-q", "complete"]
+"""Why an operation has no backward: it was computed in place with a negative slope, or it is a QR decomposition.
+
+That is one without Q, or with a complete Q of more rows than the matrix has columns.
+"""
+
+
+class BackwardUnsupported(Refusal):
+    """A backward comes to an operation, called at `made`, that has none for its arguments."""
+
+    reason: Unsupported
+    made: cst.CSTNode
 
 
 class StaleSaved(Refusal):

@@ -28,6 +28,7 @@ from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
+from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
@@ -66,9 +67,9 @@ def apply(
     out = call.bound.get("out")
     if out is not None:
         return _out(call, out)
-    if writes.may:
-        return _write(call, writes)
-    return results(call)
+    value = _write(call, writes) if writes.may else results(call)
+    note_backward(call, value)
+    return value
 
 
 def _of_nothing(call: Operation) -> bool:
