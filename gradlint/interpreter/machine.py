@@ -147,7 +147,11 @@ class Machine(ABC):
         self.optimized: set[int] = set()
         self.raising: dict[int, Callable[[cst.CSTNode], Refusal]] = {}
         """The nodes of the tape that raise in any backward, each with what makes the refusal of one."""
+        self.mutable: list[tuple[int, int, cst.CSTNode | None]] = []
+        """The blocks of `allow_mutation_on_saved_tensors` that have ended: the numbers of the nodes made in each."""
         self.constant_gradients: set[int] = set()
+        self.kept: dict[int, tuple[Value, ...]] = {}
+        """By the node of a custom function, what it was given to save."""
         self.once: set[int] = set()
         """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()

@@ -104,6 +104,25 @@ class HookResult(Refusal):
     hook: cst.CSTNode
 
 
+Misuse: TypeAlias = Literal[
+    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made"
+]
+
+
+class SavedTensorMisused(Refusal):
+    """Torch refuses what is asked of saved tensors; `origin` is where the reason stands, if elsewhere.
+
+    "disabled": hooks are installed where they are switched off. "enabled": they are switched off where some are
+    installed. "nested": `allow_mutation_on_saved_tensors` inside of itself; "ended": a backward after its block.
+    "writes": a pack hook writes to what it is given. Of `register_hooks`, "arguments": other than two functions;
+    "twice": there are hooks already; "released": a backward has freed the tensor; "none": None was saved. "made": the
+    constructor of a saved tensor is called.
+    """
+
+    reason: Misuse
+    origin: cst.CSTNode | None = None
+
+
 class MixedHooks(Refusal):
     """A module that has a full backward hook is given one of the old sort, or the other way round."""
 

@@ -117,15 +117,22 @@ def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Val
     return Unknown("object", key=("grad_fn", record.node))
 
 
-def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> None:
-    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again."""
-    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
-    if not isinstance(made, Node) or not (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
-        return
-    earlier = state.freed.get(made.id)
-    if earlier is not None:
-        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> Value:
+    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again.
 
+    `_raw_saved_result` it does: the object in which the tensor was. None for all others.
+    """
+    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
+    if not isinstance(made, Node):
+        return None
+    earlier = state.freed.get(made.id)
+    if earlier is not None and (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
+        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+    return Unknown("object", key=(RAW, made, name)) if name.startswith("_raw_saved_") else None
+
+
+RAW = "raw saved"
+"""The key of what holds a saved tensor: a node, and the name of its attribute."""
 
 _SAVED = frozenset({"saved_tensors", "_raw_saved_tensors"})
 

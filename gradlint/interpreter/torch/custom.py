@@ -159,6 +159,8 @@ def _recorded(
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     name = f"{getattr(state[cls], 'name', 'apply')}.apply"
     made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
+    if isinstance(kept_by.saved, tuple):
+        machine.kept[made.id] = kept_by.saved
     backward = static_method(state, cls, "backward")
     once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
     if once:
