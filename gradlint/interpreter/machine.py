@@ -21,6 +21,7 @@ from gradlint.domain.announcement import Announcement, Handler, Listener, handle
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event, Refusal
+from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -58,6 +59,17 @@ class Exit(NamedTuple):
     kind: str
     state: State
     value: Value = None
+
+
+class Lenient(NamedTuple):
+    """A custom function that was applied: its backward, its `ctx`, and the nodes of its results.
+
+    None stands for a result that has no gradient in any backward.
+    """
+
+    backward: Value
+    ctx: Ref
+    results: tuple[Node | None, ...]
 
 
 class Region(NamedTuple):
@@ -152,6 +164,8 @@ class Machine(ABC):
         self.constant_gradients: set[int] = set()
         self.kept: dict[int, tuple[Value, ...]] = {}
         """By the node of a custom function, what it was given to save."""
+        self.lenient: dict[int, Lenient] = {}
+        """By its node, a custom function whose backward gets None for a result without a gradient."""
         self.once: set[int] = set()
         """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()

@@ -35,6 +35,17 @@ class DifferentiatedTwice(Refusal):
     applied: cst.CSTNode
 
 
+class NoneGradientArrived(Refusal):
+    """A backward computes with the None that it gets for a result without a gradient: Python raises.
+
+    Forward has called `set_materialize_grads(False)`. `applied` is where the function was applied, `backward` the call
+    in which the result has no gradient.
+    """
+
+    applied: cst.CSTNode
+    backward: cst.CSTNode | None
+
+
 class CtxAttributeMissing(Refusal):
     """The backward of a custom function reads the attribute `name` of `ctx`, which its `forward` has not set."""
 

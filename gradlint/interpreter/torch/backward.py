@@ -24,6 +24,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
+from gradlint.interpreter.torch.absent_gradients import refuses_absent
 from gradlint.interpreter.torch.gradient_layout import layouts, note_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.tensor import NOT_SHOWN, new_tensor, tensor_at
@@ -140,6 +141,8 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             if earlier is None:
                 return True  # An earlier backward raised here already.
             machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
+            return True
+        if refuses_absent(machine, state, node, found.possible, syntax):
             return True
         ended = [place for since, until, place in machine.mutable if since < node.id < until and node.saved]
         if ended:

@@ -41,7 +41,7 @@ from gradlint.domain.value import (
     is_unnamed,
 )
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Lenient, Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
@@ -66,7 +66,8 @@ _KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_diffe
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 
-_SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
+_SILENT = frozenset({"save_for_forward"})
+_SWITCH = "set_materialize_grads"
 
 
 def is_ctx(record: Instance) -> bool:
@@ -172,7 +173,26 @@ def _recorded(
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
-    return _attached(machine, state, made, ctx, inputs, result, node)
+    value = _attached(machine, state, made, ctx, inputs, result, node)
+    if kept_by.materializes is False and made.tracked and type(value) is tuple and backward is not None:
+        return _apart(machine, state, made, backward, ctx, value)
+    return value
+
+
+def _apart(machine: Machine, state: State, made: Node, backward: Function, ctx: Ref, value: tuple[Value, ...]) -> Value:
+    """Give each of several results a node of its own, so that a backward shows which of them get a gradient."""
+    nodes: list[Node | None] = []
+    for one in value:
+        ref = known_tensor(machine, state, one)
+        if ref is None:
+            return value
+        record = tensor_at(state, ref)
+        apart = Node(made.op, made.syntax, [Edge(made, True)], tracked=True) if record.node is made else None
+        if apart is not None:
+            state.put(ref.id, record._replace(node=apart))
+        nodes.append(apart)
+    machine.lenient[made.id] = Lenient(backward, ctx, tuple(nodes))
+    return value
 
 
 def ctx_state(state: State, ctx: Ref) -> CtxState:
@@ -265,6 +285,12 @@ def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """Call a method of `ctx`."""
+    if name == _SWITCH:
+        state.put(
+            ctx.id,
+            state.at(ctx, Instance)._replace(inner=ctx_state(state, ctx)._replace(materializes=args.get(0, "value"))),
+        )
+        return None
     if name not in _KEEPING:
         return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
@@ -280,7 +306,7 @@ def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
         return () if saved is None else saved
-    if name in _KEEPING or name in _SILENT:
+    if name in _KEEPING or name in _SILENT or name == _SWITCH:
         return Bound(ctx, name)
     if ctx.id in machine.differentiated and not _may_have(machine, state.at(ctx, Instance), ctx, name):
         # Another application of the function may take another way through forward.
