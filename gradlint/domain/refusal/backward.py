@@ -135,6 +135,12 @@ class HookWithoutGrad(Refusal):
     method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook", "register_multi_grad_hook"]
 
 
+class HookMode(Refusal):
+    """`register_multi_grad_hook` is asked for a mode that is neither "all" nor "any"."""
+
+    mode: str
+
+
 class NoneGradientUsed(Refusal):
     """A `.grad` that is None is computed with; its tensor is made at `made`. It is Python that raises."""
 

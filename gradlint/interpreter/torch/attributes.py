@@ -31,7 +31,7 @@ from gradlint.domain.value import (
 from gradlint.facts import method_fact
 from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import HIDDEN, STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
@@ -111,6 +111,7 @@ def _version(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Val
 
 
 def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    broken_view(machine, state, ref, node)
     record = tensor_at(state, ref)
     if record.leaf is not False:
         return None if record.leaf is True else Unknown()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import HookWithoutGrad
+from gradlint.domain.refusal.backward import HookMode, HookWithoutGrad
 from gradlint.domain.refusal.functions import HookResult, SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Function, Unknown, Value
@@ -88,6 +88,10 @@ def new_saved_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNo
 
 def register_multi_grad_hook(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.graph.register_multi_grad_hook(tensors, fn, mode="all")"""
+    mode = args.keywords.get("mode", "all")
+    if isinstance(mode, str) and mode not in ("all", "any"):
+        machine.emit(HookMode(node, mode))
+        return Unknown("raised")
     tensors = tensors_in(machine, state, args.get(0, "tensors"))
     if any(tensor_at(state, ref).grad is False for ref in tensors) and not machine.guarded:
         machine.emit(HookWithoutGrad(node, "register_multi_grad_hook"))
