@@ -21,9 +21,17 @@ class FunctionWithoutApply(Refusal):
 
 
 class FunctionWithoutBackward(Refusal):
-    """A backward comes to a custom function that defines none; `applied` is where the function was applied."""
+    """A backward comes to a custom function that defines none; `applied` is where the function was applied.
+
+    `both`: it defines `backward` and `vjp`, of which torch takes one.
+    """
 
     applied: cst.CSTNode
+    both: bool = False
+
+
+class FunctionWithoutForward(Refusal):
+    """A custom function that has no `forward` is applied."""
 
 
 class DifferentiatedTwice(Refusal):

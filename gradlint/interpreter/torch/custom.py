@@ -20,6 +20,7 @@ from gradlint.domain.refusal.functions import (
     DirtyNotReturned,
     DirtyView,
     FunctionWithoutBackward,
+    FunctionWithoutForward,
     Role,
     SavedNontensor,
 )
@@ -43,7 +44,7 @@ from gradlint.domain.value import (
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Lenient, Machine
 from gradlint.interpreter.python.calls import invoke
-from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.custom_tangents import Pushed, push
@@ -83,6 +84,9 @@ def is_ctx(record: Instance) -> bool:
 def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None) -> Value:
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
+    if fewest is None and _lacks_forward(state, cls):
+        machine.emit(FunctionWithoutForward(node))
+        return Unknown("raised")
     if forward is None or args.open or args.keywords:
         return unknown_call(machine, state, args.values(), node)
     if machine.transforms and _refused_below(machine, state, cls, node):
@@ -104,6 +108,13 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     if jvp is not None and push(machine, state, jvp, Pushed(ctx, inputs.values, result, dual, name), node):
         return Unknown("raised")
     return _recorded(machine, state, cls, ctx, inputs, result, node)
+
+
+def _lacks_forward(state: State, cls: Ref) -> bool:
+    """Return whether neither a class nor any of its bases defines `forward`."""
+    bases = [base for base in linear_bases(state, cls) if not isinstance(base, Ref)]
+    known = all(base == External("builtins.object") or is_function_class(state, base) for base in bases)
+    return known and bool(bases) and find_in_class(state, cls, "forward") is None
 
 
 def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
@@ -177,7 +188,10 @@ def _recorded(
         machine.once.add(made.id)
     if once or constant:
         machine.constant_gradients.add(made.id)
-    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
+    defined = [find_in_class(state, cls, name) is not None for name in ("backward", "vjp")]
+    if requires and all(defined):
+        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node, both=True)
+    elif requires and not any(defined):
         machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node)
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import EventRule, Report
 
+_Event: TypeAlias = refusal.FunctionWithoutBackward | refusal.FunctionWithoutForward | refusal.DifferentiatedTwice
 
-class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward | refusal.DifferentiatedTwice]):
+
+class FunctionWithoutBackward(EventRule[_Event]):
     """A loss is backpropagated through a custom function that has no `backward`, or none for a second derivative.
 
     What torch does
@@ -31,7 +35,7 @@ class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward | refusa
     name = "function-without-backward"
     effect = "raises"
     raises = "You must implement"
-    torch_says = ("You must implement", "trying to differentiate twice a function")
+    torch_says = ("You must implement", "Implementing both", "trying to differentiate twice a function")
     bad = """\
 import torch
 from torch import nn
@@ -63,14 +67,28 @@ class Rounded(torch.autograd.Function):
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
 
-    def check(self, event: refusal.FunctionWithoutBackward | refusal.DifferentiatedTwice) -> Report | None:
-        """Report at the backward; the related place is the `apply`."""
+    def check(self, event: _Event) -> Report | None:
+        """Report at the backward; the related place is the `apply`, which raises itself without a `forward`."""
+        if isinstance(event, refusal.FunctionWithoutForward):
+            return Report(
+                event.node,
+                "this applies a custom function that has no `forward`: torch raises here",
+                hint="define `forward` as a static method of the function",
+            )
         if isinstance(event, refusal.DifferentiatedTwice):
             return Report(
                 event.node,
                 "this backward differentiates again the gradient of a custom function that is marked with "
                 "`once_differentiable`: torch raises here",
                 hint="remove `once_differentiable`, and compute the gradient with differentiable operations",
+                related=((event.applied, "the function is applied here"),),
+            )
+        if event.both:
+            return Report(
+                event.node,
+                "this backward runs through a custom function that defines both `backward` and `vjp`: torch raises "
+                "here",
+                hint="define one of them",
                 related=((event.applied, "the function is applied here"),),
             )
         return Report(
