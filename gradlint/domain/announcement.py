@@ -593,13 +593,42 @@ class FunctionDifferentiated(Announcement):
     fewest: int
 
 
-class GradientHooked(Announcement):
-    """A backward has run a hook of a tensor or a module, and given it gradients.
+class FunctionPushed(Announcement):
+    """The `jvp` of a custom function, defined at the node, was run aside for a forward that gave `result`.
 
-    `writes` says by their addresses how often each of them had been written before.
+    `arguments` are those of forward, `tangents` what they were given: None for what is no tensor. `ends` are the paths
+    on which it ended, with what it returned.
+    """
+
+    arguments: Sequence[Value]
+    tangents: Sequence[Node | None]
+    ends: Sequence[tuple[State, Value]]
+    result: Value
+
+
+class GradientHooked(Announcement):
+    """A backward has run a hook of a tensor or a module, and given it gradients; `certain`: on any way.
+
+    `writes` says by their addresses how often each of them had been written before, and `incoming` what they were.
+    `result` is what the hook has returned.
     """
 
     writes: Mapping[int, int]
+    incoming: Sequence[Node]
+    result: Value
+    certain: bool
+
+
+class DerivativesChecked(Announcement):
+    """`gradcheck` or `gradgradcheck` compares derivatives of a function that gave `outputs`, and wrote nothing.
+
+    `options` are its further arguments. The hooks that it ran have been announced, at the same node.
+    """
+
+    call: str
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    options: Mapping[str, Value]
 
 
 class CalledAgain(Announcement):

@@ -126,13 +126,15 @@ class NoGradient:
     """The None that `.grad` is where no backward has filled it: like None, and it knows whose it is.
 
     `since` is the age of the None, or -1 for that of a non-leaf, which another event has reported, at `read`.
-    Of a leaf, `read` is where it was read on one of two ways. `asked` is the call of `autograd.grad` that gave it.
+    Of a leaf, `read` is where it was read on one of two ways. `asked` is the call of `autograd.grad` that gave it, or
+    the backward in which the result of a custom function gets none, which was `applied` there.
     """
 
     syntax: cst.CSTNode | None
     since: int
     read: cst.CSTNode | None = None
     asked: cst.CSTNode | None = None
+    applied: cst.CSTNode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,11 +359,16 @@ class OptimizerState(NamedTuple):
 
 
 class CtxState(NamedTuple):
-    """What the methods of a `ctx` were given; what paths disagree in is not known."""
+    """What the methods of a `ctx` were given; what paths disagree in is not known.
+
+    `materializes`: a result without a gradient gets zeros. `forward` is what is saved for `jvp`.
+    """
 
     saved: Value = None
+    forward: Value = None
     dirty: Value = None
     unmarked: Value = None
+    materializes: Value = True
 
 
 class HookHandle(NamedTuple):

@@ -42,6 +42,7 @@ from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
+from gradlint.interpreter.torch.graph_hooks import register_saved
 from gradlint.interpreter.torch.hooks import is_hooked, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
@@ -375,6 +376,8 @@ def _method_of_unknown(
     if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
         enter_mode(machine, state, context)
         return None
+    if name == "register_hooks":
+        return register_saved(machine, state, receiver, args, node)
     if receiver.kind == "array":
         return array_method(receiver, name, args, node)
     if receiver.kind == "number" and name == "item":

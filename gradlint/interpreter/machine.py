@@ -20,7 +20,8 @@ from gradlint.domain import announcement as happening
 from gradlint.domain.announcement import Announcement, Handler, Listener, handlers
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.clock import look_at_clock
-from gradlint.domain.event import Event
+from gradlint.domain.event import Event, Refusal
+from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -58,6 +59,17 @@ class Exit(NamedTuple):
     kind: str
     state: State
     value: Value = None
+
+
+class Lenient(NamedTuple):
+    """A custom function that was applied: its backward, its `ctx`, and the nodes of its results.
+
+    None stands for a result that has no gradient in any backward.
+    """
+
+    backward: Value
+    ctx: Ref
+    results: tuple[Node | None, ...]
 
 
 class Region(NamedTuple):
@@ -133,6 +145,8 @@ class Machine(ABC):
         self.unpacked: set[int] = set()
         self.differentiated: dict[int, cst.CSTNode | None] = {}
         """The `ctx` of each custom function whose backward runs, with its forward."""
+        self.pushed: set[int] = set()
+        """The `ctx` of each custom function whose `jvp` runs."""
         self.backwards = 0
         self.default_set = False
         self.graphs_in_question = False
@@ -145,8 +159,17 @@ class Machine(ABC):
         self.search = Search()
         self.frozen: dict[int, cst.CSTNode] = {}
         self.optimized: set[int] = set()
-        self.without_backward: dict[int, cst.CSTNode] = {}
+        self.raising: dict[int, Callable[[cst.CSTNode], Refusal]] = {}
+        """The nodes of the tape that raise in any backward, each with what makes the refusal of one."""
+        self.mutable: list[tuple[int, int, cst.CSTNode | None]] = []
+        """The blocks of `allow_mutation_on_saved_tensors` that have ended: the numbers of the nodes made in each."""
         self.constant_gradients: set[int] = set()
+        self.kept: dict[int, tuple[Value, ...]] = {}
+        """By the node of a custom function, what it was given to save."""
+        self.lenient: dict[int, Lenient] = {}
+        """By its node, a custom function whose backward gets None for a result without a gradient."""
+        self.once: set[int] = set()
+        """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()
         """The nodes of writes to views, which torch records as `CopySlices`."""
         self.inferences: set[cst.CSTNode | None] = set()

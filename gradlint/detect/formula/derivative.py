@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from gradlint.detect.formula.terms import op_of, operand, pair
 from gradlint.domain.dtype import can_require_grad
@@ -44,6 +44,7 @@ class Pass(NamedTuple):
     """A forward, and the gradient that backward returns for one of the arguments.
 
     `result` is the formula of forward; backward has `saved` in its place. `arrived` stands for the incoming gradient.
+    Of a `jvp`, that is one tangent, and `others` are the further ones, which are zero.
     """
 
     result: Term
@@ -51,6 +52,7 @@ class Pass(NamedTuple):
     saved: Node
     arrived: Node
     gradient: Term
+    others: Sequence[Node] = ()
 
 
 def wrong_gradient(one: Pass, position: int) -> Wrong | None:
@@ -83,6 +85,43 @@ def _wrong_mask(samples: list[_Sample]) -> Wrong | None:
     return Wrong(flat[0].point, 0.0, up, True)
 
 
+def misses(result: Term, arguments: Sequence[Node], position: int, tolerance: float) -> Literal["cut", "bends"] | None:
+    """Return how a formula depends on an argument: "cut", if its gradient is another than the derivative throughout.
+
+    The gradient flows through what is recorded alone. "bends": the derivative is what it should be, and never zero.
+    """
+    derivatives = [pair for point in POINTS if (pair := _derivatives(result, arguments, position, point)) is not None]
+    if len(derivatives) < _FEWEST:
+        return None
+    wide = [abs(wanted - got) > 10 * tolerance and not _agree(wanted, got) for wanted, got in derivatives]
+    if all(wide):
+        return "cut"
+    return "bends" if not any(wide) and all(abs(wanted) > 10 * tolerance for wanted, _ in derivatives) else None
+
+
+def _derivatives(result: Term, arguments: Sequence[Node], position: int, point: float) -> tuple[float, float] | None:
+    """Return the derivative by differences, and the same where what is not recorded stays as it is."""
+    here, up, down = (_numbers(arguments, position, point + step) for step in (0, _STEP, -_STEP))
+    whole = [_evaluated(result, numbers) for numbers in (up, down)]
+    parts = [_evaluated(result, numbers, here) for numbers in (up, down)]
+    above, below, higher, lower = (*whole, *parts)
+    if above is None or below is None or higher is None or lower is None:
+        return None
+    return (above - below) / (2 * _STEP), (higher - lower) / (2 * _STEP)
+
+
+def changes(gradient: Term, arrived: Node) -> bool:
+    """Return whether a hook certainly makes another gradient of the one that arrives."""
+    pairs = [(number, _evaluated(gradient, {arrived.id: number})) for number in (1.0, 2.0, -1.0)]
+    return all(value is not None and not _agree(number, value) for number, value in pairs)
+
+
+def _numbers(arguments: Sequence[Node], position: int, number: float) -> Numbers:
+    """Return what the arguments stand for: one has the given number, the others have those of `_OTHERS`."""
+    others = {node.id: _OTHERS[index % len(_OTHERS)] for index, node in enumerate(arguments)}
+    return {**others, arguments[position].id: number}
+
+
 class _Sample(NamedTuple):
     point: float
     value: float
@@ -93,14 +132,14 @@ class _Sample(NamedTuple):
 
 def _sample(one: Pass, position: int, point: float) -> _Sample | None:
     def at(number: float) -> Numbers:
-        others = {node.id: _OTHERS[index % len(_OTHERS)] for index, node in enumerate(one.arguments)}
-        return {**others, one.arguments[position].id: number}
+        return _numbers(one.arguments, position, number)
 
     value, above, below = (_evaluated(one.result, at(point + step)) for step in (0, _STEP, -_STEP))
     if value is None or above is None or below is None:
         return None
+    zeros = dict.fromkeys([other.id for other in one.others], 0.0)
     gradients = tuple(
-        _evaluated(one.gradient, {**at(point), one.saved.id: value, one.arrived.id: arrived})
+        _evaluated(one.gradient, {**at(point), **zeros, one.saved.id: value, one.arrived.id: arrived})
         for arrived in (1.0, 2.0, -1.0)
     )
     first, second, third = gradients
@@ -123,10 +162,13 @@ def _agree(one: float, other: float) -> bool:
 # The value of a formula.
 
 
-def _evaluated(found: Term, numbers: Numbers) -> float | None:
-    """Return the number that a formula comes to; None where it is not known, or not a finite one."""
+def _evaluated(found: Term, numbers: Numbers, fixed: Numbers | None = None) -> float | None:
+    """Return the number that a formula comes to; None where it is not known, or not a finite one.
+
+    With `fixed`, what is not recorded is computed from these numbers.
+    """
     try:
-        value = _Evaluation(numbers).of(found)
+        value = _Evaluation(numbers, None if fixed is None else _Evaluation(fixed)).of(found)
     except (ArithmeticError, ValueError):  # What Python raises outside the domain of a function.
         return None
     return value if value is not None and math.isfinite(value) else None
@@ -135,8 +177,10 @@ def _evaluated(found: Term, numbers: Numbers) -> float | None:
 class _Evaluation:
     """Evaluates each node once."""
 
-    def __init__(self, numbers: Mapping[int, float]) -> None:
+    def __init__(self, numbers: Mapping[int, float], constants: _Evaluation | None = None) -> None:
         self._numbers: dict[int, float | None] = dict(numbers)
+        self._constants = constants
+        """Evaluates what is not recorded on the tape."""
 
     def of(self, found: object) -> float | None:
         """Return the value of an operand."""
@@ -147,7 +191,8 @@ class _Evaluation:
         key = found.node.id
         if key not in self._numbers:
             self._numbers[key] = None
-            self._numbers[key] = self._computed(found)
+            constants = self._constants if found.node.tracked is False else None
+            self._numbers[key] = self._computed(found) if constants is None else constants.of(found)
         return self._numbers[key]
 
     def _computed(self, found: Term) -> float | None:
@@ -155,11 +200,13 @@ class _Evaluation:
         if name in _LIKE:
             return _LIKE[name]
         left = self.of(operand(node, "input", "self"))
+        if node.cut in _ALIASES:
+            left = self.of(Term(node.edges[0].node)) if len(node.edges) == 1 else None
         if name in _SELECTIONS:
             return self._selected(node, _SELECTIONS[name])
         if left is None:
             return None
-        if name in traits.COPIES or name in traits.RESHAPES:
+        if name in traits.COPIES or name in traits.RESHAPES or node.cut in _ALIASES:
             return left
         if name in traits.CONVERTS:
             return left if can_require_grad(found.dtype) or left in (0, 1) else None
@@ -196,6 +243,10 @@ def _real(value: object) -> float | None:
 
 
 _LIKE = {**dict.fromkeys(traits.ZEROS, 0.0), **dict.fromkeys(traits.ONES, 1.0)}
+
+
+_ALIASES = frozenset({"detach", "data"})
+"""Cuts by which a tensor goes on without its graph, and with its value."""
 
 
 class _Selection(NamedTuple):

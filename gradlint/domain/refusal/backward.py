@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
 
@@ -72,6 +72,20 @@ class SecondBackward(Refusal):
     carried: ClassVar = "graph"
 
 
+Unsupported: TypeAlias = Literal["slope", "without-q", "complete"]
+"""Why an operation has no backward: it was computed in place with a negative slope, or it is a QR decomposition.
+
+That is one without Q, or with a complete Q of more rows than the matrix has columns.
+"""
+
+
+class BackwardUnsupported(Refusal):
+    """A backward comes to an operation, called at `made`, that has none for its arguments."""
+
+    reason: Unsupported
+    made: cst.CSTNode
+
+
 class StaleSaved(Refusal):
     """A value saved for `backward` was written before it: the node is the write.
 
@@ -119,6 +133,12 @@ class HookWithoutGrad(Refusal):
     """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
 
     method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook", "register_multi_grad_hook"]
+
+
+class HookMode(Refusal):
+    """`register_multi_grad_hook` is asked for a mode that is neither "all" nor "any"."""
+
+    mode: str
 
 
 class NoneGradientUsed(Refusal):

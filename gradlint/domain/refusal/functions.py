@@ -21,9 +21,37 @@ class FunctionWithoutApply(Refusal):
 
 
 class FunctionWithoutBackward(Refusal):
-    """A backward comes to a custom function that defines none; `applied` is where the function was applied."""
+    """A backward comes to a custom function that defines none; `applied` is where the function was applied.
+
+    `both`: it defines `backward` and `vjp`, of which torch takes one.
+    """
 
     applied: cst.CSTNode
+    both: bool = False
+
+
+class FunctionWithoutForward(Refusal):
+    """A custom function that has no `forward` is applied."""
+
+
+class DifferentiatedTwice(Refusal):
+    """A backward differentiates again the gradient of a function that is marked with `once_differentiable`.
+
+    `applied` is where the function was applied.
+    """
+
+    applied: cst.CSTNode
+
+
+class NoneGradientArrived(Refusal):
+    """A backward computes with the None that it gets for a result without a gradient: Python raises.
+
+    Forward has called `set_materialize_grads(False)`. `applied` is where the function was applied, `backward` the call
+    in which the result has no gradient.
+    """
+
+    applied: cst.CSTNode
+    backward: cst.CSTNode | None
 
 
 class CtxAttributeMissing(Refusal):
@@ -41,6 +69,7 @@ Role: TypeAlias = Literal[
     "setup_context",
     "backward",
     "vjp",
+    "jvp",
     "register_hook",
     "register_post_accumulate_grad_hook",
     "register_forward_hook",
@@ -93,6 +122,25 @@ class HookResult(Refusal):
 
     returned: Returned
     hook: cst.CSTNode
+
+
+Misuse: TypeAlias = Literal[
+    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made"
+]
+
+
+class SavedTensorMisused(Refusal):
+    """Torch refuses what is asked of saved tensors; `origin` is where the reason stands, if elsewhere.
+
+    "disabled": hooks are installed where they are switched off. "enabled": they are switched off where some are
+    installed. "nested": `allow_mutation_on_saved_tensors` inside of itself; "ended": a backward after its block.
+    "writes": a pack hook writes to what it is given. Of `register_hooks`, "arguments": other than two functions;
+    "twice": there are hooks already; "released": a backward has freed the tensor; "none": None was saved. "made": the
+    constructor of a saved tensor is called.
+    """
+
+    reason: Misuse
+    origin: cst.CSTNode | None = None
 
 
 class MixedHooks(Refusal):

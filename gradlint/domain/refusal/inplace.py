@@ -85,11 +85,11 @@ class InferenceWrite(RefusedWrite):
 class UnrebasedView(Refusal):
     """A view that torch does not rebase is used after a write to its base: the node is the write, by `op`.
 
-    It is one of several that one operation made, or was made with grad mode off.
+    It is one of several that one operation made, or was made with grad mode off, or in inference mode.
     """
 
     op: str
-    kind: Literal["multi", "no_grad"]
+    kind: Literal["multi", "no_grad", "inference"]
     used: cst.CSTNode
 
 

@@ -21,13 +21,14 @@ Mismatch: TypeAlias = Literal[
     "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
-    "check-nothing", "check-without-grad", "check-precision", "check-overlap",
+    "check-nothing", "check-without-grad", "check-precision", "check-overlap", "check-cut", "check-hook", "check-once",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
     "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
+    "jvp-count", "jvp-kind", "jvp-shape", "jvp-inplace", "jvp-view", "jvp-integer",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 

@@ -197,7 +197,9 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     if obj.kind == LIMITS:
         return Unknown("number")
     if obj.kind == "object":
-        look_at_saved(machine, state, obj, name, node)
+        held = look_at_saved(machine, state, obj, name, node)
+        if held is not None:
+            return held
     if name == "detach_" and obj.key is not None and obj.key[0] == PART:
         whole = obj.key[1]
         if isinstance(whole, Unknown) and whole.origin is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradlint.domain.refusal.functions import Misuse, SavedTensorMisused
 from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import Blocked, GradMode, State
 from gradlint.domain.value import Context
@@ -9,6 +10,9 @@ from gradlint.interpreter.machine import Machine
 
 MUTATION = "mutation of saved tensors"
 """The fact of a state in which torch keeps a copy of what is written after it was saved."""
+
+SAVED_HOOKS = "hooks of saved tensors"
+"""The fact of a state: whether hooks for saved tensors are "on", or switched "off", by the block that it is in."""
 
 DUAL = "dual level"
 """The fact of a state: whether it is inside a level of forward-mode derivatives; None where callers decide."""
@@ -24,6 +28,32 @@ MEMORY = "memory"
 
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
+
+
+FACTS = {
+    "autocast": AUTOCAST,
+    "dual_level": DUAL,
+    "allow_mutation": MUTATION,
+    "saved_hooks": SAVED_HOOKS,
+    "no_saved_hooks": SAVED_HOOKS,
+}
+"""By the mode of a context, the fact that holds in its block."""
+
+
+def refuses_block(machine: Machine, state: State, context: Context) -> bool:
+    """Report a block that torch refuses to enter, because of the one around it (torch/autograd/graph.py)."""
+    place, around = context.syntax or machine.program.nowhere, state.facts.get(SAVED_HOOKS)
+    reason: Misuse
+    if context.mode == "allow_mutation" and state.facts.get(MUTATION) is True:
+        reason = "nested"
+    elif context.mode in ("saved_hooks", "allow_mutation") and around == "off":
+        reason = "disabled"
+    elif context.mode == "no_saved_hooks" and around == "on":
+        reason = "enabled"
+    else:
+        return False
+    machine.emit(SavedTensorMisused(place, reason))
+    return True
 
 
 def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
@@ -51,6 +81,10 @@ def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
             state.decide(AUTOCAST, True)
         case "allow_mutation":
             state.decide(MUTATION, True)
+        case "saved_hooks":
+            state.decide(SAVED_HOOKS, "on")
+        case "no_saved_hooks":
+            state.decide(SAVED_HOOKS, "off")
         case "dual_level":
             if state.facts.get(DUAL, False) is True:
                 place = context.syntax or machine.program.nowhere

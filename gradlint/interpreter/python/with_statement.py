@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.graph import fresh_number
 from gradlint.domain.refusal.training_loop import GradModeNotCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, STACK, end_call, enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import FACTS, STACK, end_call, enter_mode, leave_mode, refuses_block
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
 
@@ -48,8 +49,10 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     state.set(instr.dest, Unknown() if context.mode in ("expecting", "warned") else context.former)
     first_exit = len(machine.exits)
     end_call(state, context)
-    had_autocast = state.facts.get(AUTOCAST)
-    had_level = state.facts.get(DUAL, False)
+    if refuses_block(machine, state, context):
+        return []
+    fact = FACTS.get(context.mode)
+    former, since = state.facts.get(fact, False), fresh_number()
     saved = enter_mode(machine, state, context)
     expecting = context.mode == "expecting"
     warned = context.mode == "warned"
@@ -60,10 +63,10 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     machine.warned -= warned
     for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
         leave_mode(other, saved)
-        if context.mode == "autocast" and not had_autocast:
-            other.decide(AUTOCAST, False)
-        elif context.mode == "dual_level":
-            other.decide(DUAL, had_level)
+        if fact is not None:
+            other.decide(fact, former)
+    if context.mode == "allow_mutation":
+        machine.mutable.append((since, fresh_number(), context.syntax))
     return after
 
 

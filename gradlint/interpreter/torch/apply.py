@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import libcst as cst
 
@@ -28,6 +29,7 @@ from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
+from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
@@ -66,9 +68,9 @@ def apply(
     out = call.bound.get("out")
     if out is not None:
         return _out(call, out)
-    if writes.may:
-        return _write(call, writes)
-    return results(call)
+    value = _write(call, writes) if writes.may else results(call)
+    note_backward(call, value)
+    return value
 
 
 def _of_nothing(call: Operation) -> bool:
@@ -140,15 +142,24 @@ def _broken_views(call: Operation) -> None:
 
 
 def broken_view(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> None:
-    """Refuse a view from split, unbind or no_grad that is used after its base was written."""
+    """Refuse a view from split, unbind, no_grad or inference mode that is used after its base was written."""
     record = tensor_at(state, ref)
     view = record.view
-    if view is None or view.kind not in ("multi", "no_grad") or record.grad is not True:
+    kind = None if view is None or record.grad is not True else _UNREBASED.get(view.kind)
+    if view is None or kind is None:
         return
     for what in state.writes(record.counter)[view.version :]:
         if what.certain:
-            machine.emit(UnrebasedView(what.syntax, what.op, "multi" if view.kind == "multi" else "no_grad", node))
+            machine.emit(UnrebasedView(what.syntax, what.op, kind, node))
             return
+
+
+_UNREBASED: dict[str, Literal["multi", "no_grad", "inference"]] = {
+    "multi": "multi",
+    "no_grad": "no_grad",
+    "inference": "inference",
+}
+"""The kinds of views that torch does not rebase."""
 
 
 def _inference_saved(call: Operation) -> None:

@@ -31,7 +31,7 @@ from gradlint.domain.value import (
 from gradlint.facts import method_fact
 from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import HIDDEN, STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
@@ -111,21 +111,29 @@ def _version(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Val
 
 
 def _grad_fn(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    broken_view(machine, state, ref, node)
     record = tensor_at(state, ref)
     if record.leaf is not False:
         return None if record.leaf is True else Unknown()
     return Unknown("object", key=("grad_fn", record.node))
 
 
-def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> None:
-    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again."""
-    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
-    if not isinstance(made, Node) or not (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
-        return
-    earlier = state.freed.get(made.id)
-    if earlier is not None:
-        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+def look_at_saved(machine: Machine, state: State, function: Unknown, name: str, node: cst.CSTNode) -> Value:
+    """grad_fn.saved_tensors, grad_fn._saved_result: what a backward has freed, torch does not give again.
 
+    `_raw_saved_result` it does: the object in which the tensor was. None for all others.
+    """
+    made = function.key[1] if function.key is not None and function.key[0] == "grad_fn" else None
+    if not isinstance(made, Node):
+        return None
+    earlier = state.freed.get(made.id)
+    if earlier is not None and (name in _SAVED or name.removeprefix("_saved_") in _kept(made)):
+        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+    return Unknown("object", key=(RAW, made, name)) if name.startswith("_raw_saved_") else None
+
+
+RAW = "raw saved"
+"""The key of what holds a saved tensor: a node, and the name of its attribute."""
 
 _SAVED = frozenset({"saved_tensors", "_raw_saved_tensors"})
 

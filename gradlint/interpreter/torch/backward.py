@@ -15,7 +15,7 @@ from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
-from gradlint.domain.refusal.functions import FunctionWithoutBackward
+from gradlint.domain.refusal.functions import SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
@@ -24,6 +24,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
+from gradlint.interpreter.torch.absent_gradients import refuses_absent
 from gradlint.interpreter.torch.gradient_layout import layouts, note_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.tensor import NOT_SHOWN, new_tensor, tensor_at
@@ -130,16 +131,22 @@ def run_backward(
 
 def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
     """Report the first node that was freed already, or of which a saved tensor has been written."""
-    silent, allowed = False, MUTATION in state.facts
+    silent, allowed = False, state.facts.get(MUTATION) is True
     for node in found.certain:
-        if node.id in machine.without_backward:
-            machine.emit(FunctionWithoutBackward(syntax, machine.without_backward[node.id]))
+        if node.id in machine.raising:
+            machine.emit(machine.raising[node.id](syntax))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]
             if earlier is None:
                 return True  # An earlier backward raised here already.
             machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
+            return True
+        if refuses_absent(machine, state, node, found.possible, syntax):
+            return True
+        ended = [place for since, until, place in machine.mutable if since < node.id < until and node.saved]
+        if ended:
+            machine.emit(SavedTensorMisused(syntax, "ended", ended[0]))
             return True
         for saved in () if allowed else node.saved:
             culprit = first_write(state, saved)

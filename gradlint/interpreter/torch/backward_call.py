@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 
 from gradlint.domain.announcement import Backpropagated, BackwardCall, ConstantGradient, Differentiated, GradientsAsked
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
 from gradlint.domain.refusal.backward import GradInputsEmpty, GradInputUnused, GradInputWithoutGraph
+from gradlint.domain.refusal.functions import DifferentiatedTwice
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs as back
@@ -216,6 +219,7 @@ def _walk_to(
     machine.announce(state, Differentiated(node, found.possible))
     if not refuses_walk(machine, state, part.certain, between | wanted, node):
         _run_part(machine, state, part, node, retain)
+        _hooks_pass(machine, state, found, between | wanted, node)
     return unused
 
 
@@ -224,6 +228,34 @@ def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, ret
         state.free([one.id for one in part.certain], None)
     elif retain is False:
         state.free([one.id for one in part.certain if state.frees(one)], node)
+
+
+def _hooks_pass(machine: Machine, state: State, found: Walk, within: set[int], node: cst.CSTNode) -> None:
+    """Run the hooks between outputs and inputs; those of an input get the gradient that is asked for (measured)."""
+    passed = {number: one for number, one in found.possible.items() if number in within}
+    part = Walk([one for one in found.certain if one.id in within], passed)
+    modules_pass(machine, state, part, node)
+    gradients_pass(machine, state, part, node, "gradient")
+
+
+def once_between(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Node]:
+    """Return the custom functions on the way to a tensor that can be differentiated once only, youngest first."""
+    nodes = [tensor_at(state, root).node for root in roots] if machine.once else []
+    between = nodes_between(nodes, {target.node.id})
+    return [one for one in walk(nodes).certain if one.id in machine.once & between]
+
+
+def _only_once(machine: Machine, state: State, roots: list[Ref], target: Tensor, given: list[Tensor]) -> Node | None:
+    """Return such a function where the gradient that comes to it has a graph: torch gives one of its own a graph, too.
+
+    Whoever differentiates that again, torch refuses. Without a graph, its result has none either (torch/autograd/
+    function.py, `once_differentiable`).
+    """
+    for one in once_between(machine, state, roots, target):
+        arriving = second_edges(machine, state, roots, target._replace(node=one))
+        if any(edge.flows is True for edge in arriving) or any(seed.grad is True for seed in given):
+            return one
+    return None
 
 
 def _gradients(
@@ -263,7 +295,11 @@ def _gradients(
             tracked = None if tracked is not True or create is not True else True
         # What a formula kept of a tracked tensor it keeps again for the second derivative.
         frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
-        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
+        once = _only_once(machine, state, roots, record, given) if create is True else None
+        gradient = Node("grad", node, edges, tracked=tracked or once is not None, maybe_saved=True, frees=frees)
+        if once is not None:
+            tracked = True
+            machine.raising[gradient.id] = partial(DifferentiatedTwice, applied=once.syntax)
         made.append(
             new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
         )

@@ -59,12 +59,14 @@ class _Passing(NamedTuple):
         machine, state = self.machine, self.state
         if self.certain and refuses_arguments(machine, hook.function, len(given), role, self.syntax):
             return None
-        before = {ref.id: len(state.writes(tensor_at(state, ref).counter)) for ref in self._tensors(given)}
+        tensors = list(self._tensors(given))
+        before = {ref.id: len(state.writes(tensor_at(state, ref).counter)) for ref in tensors}
+        incoming = [tensor_at(state, ref).node for ref in tensors]
         saved = enter_mode(machine, state, _UNWATCHED)
         value = machine.call(state, hook.function, Args(given), self.syntax)
         leave_mode(state, saved)
         if role != "register_post_accumulate_grad_hook":
-            machine.announce(state, GradientHooked(self.syntax, before))
+            machine.announce(state, GradientHooked(self.syntax, before, incoming, value, self.certain))
         return value
 
     def _tensors(self, given: Iterable[Value]) -> Iterator[Ref]:

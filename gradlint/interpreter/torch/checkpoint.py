@@ -35,7 +35,7 @@ from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import enter_mode, leave_mode, refuses_block
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.parameters import children_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -58,6 +58,8 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if reentrant is None:
         return unknown_call(machine, state, args.values(), node)
     if _refuses_options(machine, args, keywords, reentrant, node):
+        return Unknown("raised")
+    if not reentrant and refuses_block(machine, state, Context("saved_hooks", syntax=node)):
         return Unknown("raised")
     return _through(machine, state, reentrant, args.positional[0], given, node)
 

@@ -7,6 +7,7 @@ seen; results of integer types do not require grad; what is saved is saved when 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import libcst as cst
@@ -14,7 +15,15 @@ import libcst as cst
 from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Tri
-from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned, DirtyView, Role, SavedNontensor
+from gradlint.domain.refusal.functions import (
+    CtxAttributeMissing,
+    DirtyNotReturned,
+    DirtyView,
+    FunctionWithoutBackward,
+    FunctionWithoutForward,
+    Role,
+    SavedNontensor,
+)
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -33,11 +42,12 @@ from gradlint.domain.value import (
     is_unnamed,
 )
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Lenient, Machine
 from gradlint.interpreter.python.calls import invoke
-from gradlint.interpreter.python.classes import find_in_class
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
+from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
+from gradlint.interpreter.torch.custom_tangents import Pushed, push
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
 from gradlint.interpreter.torch.tensor import (
     as_tensor,
@@ -48,17 +58,22 @@ from gradlint.interpreter.torch.tensor import (
     unknown_tensor,
     view_of,
 )
-from gradlint.interpreter.torch.transform.duals import refuses_dual
+from gradlint.interpreter.torch.transform.duals import any_dual, refuses_dual
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_differentiable": "unmarked"}
+_KEEPING = {
+    "save_for_backward": "saved",
+    "save_for_forward": "forward",
+    "mark_dirty": "dirty",
+    "mark_non_differentiable": "unmarked",
+}
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 
-_SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
+_SWITCH = "set_materialize_grads"
 
 
 def is_ctx(record: Instance) -> bool:
@@ -69,6 +84,9 @@ def is_ctx(record: Instance) -> bool:
 def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode, fewest: int | None = None) -> Value:
     """cls.apply(*args); `fewest` arguments, where nobody calls it and the rest have defaults."""
     forward = static_method(state, cls, "forward")
+    if fewest is None and _lacks_forward(state, cls):
+        machine.emit(FunctionWithoutForward(node))
+        return Unknown("raised")
     if forward is None or args.open or args.keywords:
         return unknown_call(machine, state, args.values(), node)
     if machine.transforms and _refused_below(machine, state, cls, node):
@@ -82,10 +100,21 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
+    dual = any_dual(machine, state, tensors)
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
+    jvp = static_method(state, cls, "jvp")
+    if jvp is not None and push(machine, state, jvp, Pushed(ctx, inputs.values, result, dual, name), node):
+        return Unknown("raised")
     return _recorded(machine, state, cls, ctx, inputs, result, node)
+
+
+def _lacks_forward(state: State, cls: Ref) -> bool:
+    """Return whether neither a class nor any of its bases defines `forward`."""
+    bases = [base for base in linear_bases(state, cls) if not isinstance(base, Ref)]
+    known = all(base == External("builtins.object") or is_function_class(state, base) for base in bases)
+    return known and bool(bases) and find_in_class(state, cls, "forward") is None
 
 
 def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) -> bool:
@@ -151,14 +180,42 @@ def _recorded(
     kept = tuple(saved_now(machine, state, ref, "saved tensor") for ref in saved)
     name = f"{getattr(state[cls], 'name', 'apply')}.apply"
     made = Node(name, node, edges, tracked=requires, saved=kept, frees=bool(kept))
-    if constant:
+    if isinstance(kept_by.saved, tuple):
+        machine.kept[made.id] = kept_by.saved
+    backward = static_method(state, cls, "backward")
+    once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
+    if once:
+        machine.once.add(made.id)
+    if once or constant:
         machine.constant_gradients.add(made.id)
-    if requires and find_in_class(state, cls, "backward") is None and find_in_class(state, cls, "vjp") is None:
-        machine.without_backward[made.id] = node
+    defined = [find_in_class(state, cls, name) is not None for name in ("backward", "vjp")]
+    if requires and all(defined):
+        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node, both=True)
+    elif requires and not any(defined):
+        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node)
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
-    return _attached(machine, state, made, ctx, inputs, result, node)
+    value = _attached(machine, state, made, ctx, inputs, result, node)
+    if kept_by.materializes is False and made.tracked and type(value) is tuple and backward is not None:
+        return _apart(machine, state, made, backward, ctx, value)
+    return value
+
+
+def _apart(machine: Machine, state: State, made: Node, backward: Function, ctx: Ref, value: tuple[Value, ...]) -> Value:
+    """Give each of several results a node of its own, so that a backward shows which of them get a gradient."""
+    nodes: list[Node | None] = []
+    for one in value:
+        ref = known_tensor(machine, state, one)
+        if ref is None:
+            return value
+        record = tensor_at(state, ref)
+        apart = Node(made.op, made.syntax, [Edge(made, True)], tracked=True) if record.node is made else None
+        if apart is not None:
+            state.put(ref.id, record._replace(node=apart))
+        nodes.append(apart)
+    machine.lenient[made.id] = Lenient(backward, ctx, tuple(nodes))
+    return value
 
 
 def ctx_state(state: State, ctx: Ref) -> CtxState:
@@ -251,8 +308,14 @@ def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """Call a method of `ctx`."""
+    if name == _SWITCH:
+        state.put(
+            ctx.id,
+            state.at(ctx, Instance)._replace(inner=ctx_state(state, ctx)._replace(materializes=args.get(0, "value"))),
+        )
+        return None
     if name not in _KEEPING:
-        return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
     values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
     kept = ctx_state(state, ctx)._replace(**{_KEEPING[name]: values})
@@ -263,10 +326,13 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst.CSTNode) -> Value:
     """Return an attribute of `ctx` that forward has not set itself; in backward, there are none but torch's own."""
     if name in ("saved_tensors", "saved_variables"):
+        if ctx.id in machine.pushed:  # `jvp` gets what was saved for it.
+            kept = ctx_state(state, ctx).forward
+            return Unknown() if kept is None else kept
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
         return () if saved is None else saved
-    if name in _KEEPING or name in _SILENT:
+    if name in _KEEPING or name == _SWITCH:
         return Bound(ctx, name)
     if ctx.id in machine.differentiated and not _may_have(machine, state.at(ctx, Instance), ctx, name):
         # Another application of the function may take another way through forward.

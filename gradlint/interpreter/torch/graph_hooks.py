@@ -9,12 +9,13 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import HookWithoutGrad
-from gradlint.domain.refusal.functions import HookResult
+from gradlint.domain.refusal.backward import HookMode, HookWithoutGrad
+from gradlint.domain.refusal.functions import HookResult, SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Function, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.torch.attributes import RAW
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import new_tensor, nontensor, tensor_at
@@ -29,26 +30,68 @@ def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CS
     level = next((one for one in machine.transforms if one.kind == "reverse"), None)
     if level is not None:  # Differentiating transforms do not support it.
         unsupported(machine, node, "function", "saved_tensors_hooks", level)
-    pack, unpack = args.get(0, "pack_hook"), args.get(1, "unpack_hook")
+    _try_hooks(machine, state, args.get(0, "pack_hook"), args.get(1, "unpack_hook"), node)
+    return Context("saved_hooks", syntax=node)
+
+
+def _try_hooks(machine: Machine, state: State, pack: Value, unpack: Value, node: cst.CSTNode) -> None:
+    """Run a pair of hooks aside, and report what torch refuses in them."""
     if not isinstance(pack, Function) or not isinstance(unpack, Function):
-        return Context("other")
+        return
     if refuses_arguments(machine, pack, 1, "pack_hook", node):
-        return Context("other")
+        return
     if refuses_arguments(machine, unpack, 1, "unpack_hook", node):
-        return Context("other")
+        return
     aside = state.fork()
     first_exit, region = len(machine.exits), machine.open(aside)
-    packed = machine.call(aside, pack, Args((new_tensor(aside, Node("saved", node)),)), node)
+    given = new_tensor(aside, Node("saved", node))
+    packed = machine.call(aside, pack, Args((given,)), node)
+    written = next((one for one in aside.writes(tensor_at(aside, given).counter) if one.certain), None)
     value = machine.call(aside, unpack, Args((packed,)), node)
     del machine.exits[first_exit:]
     machine.close([aside], region)
-    if value is None or nontensor(aside, value) is not None:
+    if written is not None:
+        machine.emit(SavedTensorMisused(written.syntax, "writes", node))
+    elif value is None or nontensor(aside, value) is not None:
         machine.emit(HookResult(node, "unpacked", unpack.code.node))
-    return Context("other")
+
+
+def register_saved(machine: Machine, state: State, saved: Unknown, args: Args, node: cst.CSTNode) -> Value:
+    """grad_fn._raw_saved_self.register_hooks(pack_hook, unpack_hook)"""
+    origin, index = (saved.key[1], saved.key[2]) if saved.key is not None and saved.key[0] == "item" else (saved, None)
+    key = origin.key if isinstance(origin, Unknown) else None
+    made = key[1] if key is not None and key[0] == RAW else None
+    if not isinstance(made, Node) or args.open:
+        return unknown_call(machine, state, (saved, *args.values()), node)
+    kept = machine.kept.get(made.id, ())
+    released, before = state.freed.get(made.id), state.facts.get((RAW, key, index))
+    given = args.positional
+    if isinstance(index, int) and index < len(kept) and kept[index] is None:
+        machine.emit(SavedTensorMisused(node, "none"))
+    elif len(given) != 2 or args.keywords or any(one is None or nontensor(state, one) is not None for one in given):
+        machine.emit(SavedTensorMisused(node, "arguments"))
+    elif released is not None:
+        machine.emit(SavedTensorMisused(node, "released", released))
+    elif isinstance(before, cst.CSTNode):
+        machine.emit(SavedTensorMisused(node, "twice", before))
+    else:
+        state.decide((RAW, key, index), node)
+        _try_hooks(machine, state, *given, node)
+    return None
+
+
+def new_saved_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.SavedTensor()"""
+    machine.emit(SavedTensorMisused(node, "made"))
+    return Unknown("raised")
 
 
 def register_multi_grad_hook(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """torch.autograd.graph.register_multi_grad_hook(tensors, fn, mode="all")"""
+    mode = args.keywords.get("mode", "all")
+    if isinstance(mode, str) and mode not in ("all", "any"):
+        machine.emit(HookMode(node, mode))
+        return Unknown("raised")
     tensors = tensors_in(machine, state, args.get(0, "tensors"))
     if any(tensor_at(state, ref).grad is False for ref in tensors) and not machine.guarded:
         machine.emit(HookWithoutGrad(node, "register_multi_grad_hook"))

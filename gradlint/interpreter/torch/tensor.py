@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
-from gradlint.domain.refusal.functions import Nontensor
+from gradlint.domain.refusal.functions import NoneGradientArrived, Nontensor
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
@@ -305,6 +305,9 @@ def size_symbol(machine: Machine, value: Unknown) -> Sym:
 def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
+    if value.applied is not None:
+        machine.emit(NoneGradientArrived(node, value.applied, value.asked))
+        return
     if value.asked is not None:
         machine.emit(UnusedGradientUsed(node, value.syntax, value.asked))
         return

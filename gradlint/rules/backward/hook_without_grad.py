@@ -4,7 +4,7 @@ from gradlint.domain.refusal import backward as refusal
 from gradlint.rules.base import EventRule, Report
 
 
-class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
+class HookWithoutGrad(EventRule[refusal.HookWithoutGrad | refusal.HookMode]):
     """A hook is registered on a tensor that does not require grad, or `retain_grad()` is called on it.
 
     What torch does
@@ -35,6 +35,7 @@ class HookWithoutGrad(EventRule[refusal.HookWithoutGrad]):
         "can't retain_grad on",
         "hooks cannot be registered on non-leaf",
         "Expected gradient function to be set",
+        "Expects mode to be one of",
     )
     bad = """\
 import torch
@@ -50,7 +51,13 @@ x.register_hook(print)
 x.sum().backward()
 """
 
-    def check(self, event: refusal.HookWithoutGrad) -> Report | None:
+    def check(self, event: refusal.HookWithoutGrad | refusal.HookMode) -> Report | None:
+        if isinstance(event, refusal.HookMode):
+            return Report(
+                event.node,
+                f'`register_multi_grad_hook` has no mode "{event.mode}": torch raises here',
+                hint='pass `mode="all"` or `mode="any"`',
+            )
         return Report(
             event.node,
             f"`{event.method}` is called on a tensor that does not require grad: torch raises here",

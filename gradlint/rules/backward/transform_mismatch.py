@@ -50,6 +50,9 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "forward grad",
         "reparametrizing",
         "must implement the jvp",
+        "forward mode gradients inplace",
+        "jvp",
+        "grad output",
         "strict",
         "only",
     )
@@ -126,6 +129,9 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "check-without-grad": "is given no input that requires grad",
     "check-precision": "is given an input of dtype {got}, which is too coarse for finite differences of `eps=1e-6`",
     "check-overlap": "is given an expanded input, whose elements share memory",
+    "check-cut": "checks a function that cuts a part of its result off the graph, so that its gradient is another one",
+    "check-hook": "checks a function with a hook that changes the gradient, which is no longer the derivative",
+    "check-once": "differentiates twice a custom function whose backward is marked with `once_differentiable`",
     "randomness": 'takes "error", "different" or "same" as `randomness`',
     "chunk-size": "takes a positive `chunk_size`",
     "map-nothing": "is given no input to map over",
@@ -150,6 +156,12 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-tangent": "is given a tangent that is dual itself",
     "dual-out": "is given a dual tensor, which `out=` does not support",
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
+    "jvp-count": "expects `jvp` to return one tangent for each of {wanted} results, but it returns {got}",
+    "jvp-kind": "expects `jvp` to return tensors, but it returns {got}",
+    "jvp-shape": "expects `jvp` to return a tangent of the shape of the result",
+    "jvp-inplace": "writes to its input in place, so that `jvp` must write to the tangent in place and return it",
+    "jvp-view": "returns a view or its input, so that `jvp` must return a view of the tangent",
+    "jvp-integer": "returns a result without a derivative, for which `jvp` must return None",
     "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 

@@ -9,7 +9,11 @@ from gradlint.rules.authoring.phrases import operation, writing
 from gradlint.rules.base import Change, EventRule, Repair, Report
 
 _Event: TypeAlias = (
-    refusal.InferenceWrite | refusal.InferenceViewWrite | refusal.InferenceChange | refusal.InferenceSaved
+    refusal.InferenceWrite
+    | refusal.InferenceViewWrite
+    | refusal.InferenceChange
+    | refusal.InferenceSaved
+    | refusal.UnrebasedView
 )
 
 
@@ -21,7 +25,8 @@ class InferenceTensor(EventRule[_Event]):
         RuntimeError ("Inplace update to inference tensor outside InferenceMode is not allowed"), and so does an
         operation that would save one for backward ("Inference tensors cannot be saved for backward"). An operation that
         saves nothing, such as `+`, accepts them, and so does one that is not recorded. Reading `_version` raises
-        anywhere.
+        anywhere. A view of a tensor with a graph that is made in inference mode cannot be used after a write to that
+        tensor.
 
     Why it matters
         Features are often computed by a frozen network under `inference_mode` and passed to a head
@@ -66,6 +71,8 @@ head(features).sum().backward()
 
     def check(self, event: _Event) -> Report | None:
         """Report an inference tensor that is written directly or through a view, changed otherwise, or saved."""
+        if isinstance(event, refusal.UnrebasedView):
+            return _of_base(event) if event.kind == "inference" else None
         if isinstance(event, refusal.InferenceViewWrite):
             message, said, place, mode = _writes(event, "a view"), _MADE, event.viewed, None
         elif isinstance(event, refusal.InferenceWrite):
@@ -83,6 +90,16 @@ head(features).sum().backward()
             related=((place, said),),
             repair=_recorded(mode),
         )
+
+
+def _of_base(event: refusal.UnrebasedView) -> Report:
+    return Report(
+        event.node,
+        f"{writing(event.op, event.node)} writes to the base of a view made in inference mode: torch raises when the "
+        "view is used",
+        hint="create the view outside inference mode, or after the write",
+        related=((event.used, "torch raises here, where the view is used"),),
+    )
 
 
 _MADE = "the tensor is created here"

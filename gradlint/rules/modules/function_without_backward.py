@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import EventRule, Report
 
+_Event: TypeAlias = refusal.FunctionWithoutBackward | refusal.FunctionWithoutForward | refusal.DifferentiatedTwice
 
-class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
-    """A loss is backpropagated through a custom function that has no `backward`.
+
+class FunctionWithoutBackward(EventRule[_Event]):
+    """A loss is backpropagated through a custom function that has no `backward`, or none for a second derivative.
 
     What torch does
         It raises a NotImplementedError: "You must implement either the backward or vjp method for your
-        custom autograd.Function to use it with backward mode AD".
+        custom autograd.Function to use it with backward mode AD". If `backward` is marked with
+        `once_differentiable`, a backward through its gradient raises a RuntimeError: "trying to differentiate twice a
+        function that was marked with @once_differentiable".
 
     Why it matters
         torch cannot derive the gradient of a function that computes with numpy or another library in `forward`.
@@ -29,7 +35,7 @@ class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
     name = "function-without-backward"
     effect = "raises"
     raises = "You must implement"
-    torch_says = ("You must implement", "You must implement either the backward or vjp method")
+    torch_says = ("You must implement", "Implementing both", "trying to differentiate twice a function")
     bad = """\
 import torch
 from torch import nn
@@ -61,8 +67,30 @@ class Rounded(torch.autograd.Function):
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
 
-    def check(self, event: refusal.FunctionWithoutBackward) -> Report | None:
-        """Report at the backward; the related place is the `apply`."""
+    def check(self, event: _Event) -> Report | None:
+        """Report at the backward; the related place is the `apply`, which raises itself without a `forward`."""
+        if isinstance(event, refusal.FunctionWithoutForward):
+            return Report(
+                event.node,
+                "this applies a custom function that has no `forward`: torch raises here",
+                hint="define `forward` as a static method of the function",
+            )
+        if isinstance(event, refusal.DifferentiatedTwice):
+            return Report(
+                event.node,
+                "this backward differentiates again the gradient of a custom function that is marked with "
+                "`once_differentiable`: torch raises here",
+                hint="remove `once_differentiable`, and compute the gradient with differentiable operations",
+                related=((event.applied, "the function is applied here"),),
+            )
+        if event.both:
+            return Report(
+                event.node,
+                "this backward runs through a custom function that defines both `backward` and `vjp`: torch raises "
+                "here",
+                hint="define one of them",
+                related=((event.applied, "the function is applied here"),),
+            )
         return Report(
             event.node,
             "this backward runs through a custom function that has no `backward`: torch raises here",

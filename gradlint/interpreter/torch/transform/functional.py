@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.announcement import ConstantGradient
+from gradlint.domain.announcement import ConstantGradient, DerivativesChecked
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.shape import is_single, same_shape
 from gradlint.domain.state import State
@@ -17,6 +17,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward import second_edges
+from gradlint.interpreter.torch.backward_call import autograd_grad, once_between
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -85,10 +86,36 @@ def gradcheck(name: str) -> Native:
             return unknown_call(machine, state, args.values(), node)
         if not _checkable(machine, state, name, given, args, node):
             return inside.RAISED
-        inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
+        written = machine.written
+        value = inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
+        if not inside.is_raised(value):
+            _run_check(machine, state, name, given, value, args, node)
+            if "raise_exception" not in args.keywords and machine.written == written:
+                outputs = value if type(value) is tuple else (value,)
+                machine.announce(state, DerivativesChecked(node, name, given, outputs, args.keywords))
         return Unknown("bool")
 
     return call
+
+
+def _run_check(
+    machine: Machine, state: State, name: str, given: _Values, value: Value, args: Args, node: cst.CSTNode
+) -> None:
+    """Run the backwards that give the derivatives: from each output to the inputs that require grad."""
+    inputs = tuple(one for one in given if (record := tensor_of(state, one)) is not None and record.grad is True)
+    if not inputs or args.keywords.get("check_backward_ad", True) is not True:
+        return
+    twice = name == "gradgradcheck"
+    options: dict[str, Value] = {"retain_graph": True, "create_graph": twice, "allow_unused": True}
+    for one in value if type(value) is tuple else (value,):
+        record = tensor_of(state, one)
+        if record is not None and record.grad is True:
+            seed = new_tensor(state, Node("gradient", node), dtype=record.dtype, shape=record.shape)
+            autograd_grad(machine, state, Args((one, inputs, seed), options), node)
+            root = [one] if twice and isinstance(one, Ref) else []
+            if any(once_between(machine, state, root, target) for target in inside.tensors_of(state, inputs)):
+                inside.unfit(machine, node, name, "check-once")
+                return
 
 
 def _checkable(machine: Machine, state: State, name: str, given: _Values, args: Args, node: cst.CSTNode) -> bool:
