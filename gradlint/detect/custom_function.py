@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.detect.formula.derivative import Pass, wrong_gradient
-from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, FunctionPushed, GradientHooked
+from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, GradientHooked
 from gradlint.domain.dtype import is_complex
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.graph import Term
@@ -120,28 +120,6 @@ class CustomFunctionDetector(Detector[None]):
             wrong = wrong_gradient(one, position)
             if wrong is not None:
                 self.report(fault.GradientWrong(returned_at(it.node), index, *wrong))
-
-    def on_function_pushed(self, state: State, it: FunctionPushed) -> None:
-        """Report a tangent that is not the derivative of what forward computes times that which arrives."""
-        result = known_tensor(self.machine, state, it.result)
-        arguments = [known_tensor(self.machine, state, one) for one in it.arguments]
-        records = [tensor_at(state, ref) for ref in arguments if ref is not None]
-        nodes = [record.node for record in records]
-        if result is None or result in arguments or len({*nodes}) != len(nodes) or len(it.ends) != 1:
-            return
-        ((end, value),) = it.ends
-        tangent = known_tensor(self.machine, end, value)
-        if tangent is None:
-            return
-        formula, pushed = _term(state, result), _term(end, tangent)
-        for index, (argument, arrived) in enumerate(zip(arguments, it.tangents, strict=True)):
-            if argument is None or arrived is None:
-                continue
-            others = [one for one in it.tangents if one is not None and one is not arrived]
-            one = Pass(formula, nodes, formula.node, arrived, pushed, others)
-            wrong = wrong_gradient(one, nodes.index(tensor_at(state, argument).node))
-            if wrong is not None:
-                self.report(fault.GradientWrong(returned_at(it.node), index, *wrong, tangent=True))
 
     def on_gradient_hooked(self, state: State, it: GradientHooked) -> None:
         """Report a hook that writes to a gradient."""

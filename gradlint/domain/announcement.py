@@ -593,19 +593,6 @@ class FunctionDifferentiated(Announcement):
     fewest: int
 
 
-class FunctionPushed(Announcement):
-    """The `jvp` of a custom function, defined at the node, was run aside for a forward that gave `result`.
-
-    `arguments` are those of forward, `tangents` what they were given: None for what is no tensor. `ends` are the paths
-    on which it ended, with what it returned.
-    """
-
-    arguments: Sequence[Value]
-    tangents: Sequence[Node | None]
-    ends: Sequence[tuple[State, Value]]
-    result: Value
-
-
 class GradientHooked(Announcement):
     """A backward has run a hook of a tensor or a module, and given it gradients; `certain`: on any way.
 

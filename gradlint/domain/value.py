@@ -361,11 +361,10 @@ class OptimizerState(NamedTuple):
 class CtxState(NamedTuple):
     """What the methods of a `ctx` were given; what paths disagree in is not known.
 
-    `materializes`: a result without a gradient gets zeros. `forward` is what is saved for `jvp`.
+    `materializes`: a result without a gradient gets zeros.
     """
 
     saved: Value = None
-    forward: Value = None
     dirty: Value = None
     unmarked: Value = None
     materializes: Value = True

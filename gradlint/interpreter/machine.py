@@ -145,8 +145,6 @@ class Machine(ABC):
         self.unpacked: set[int] = set()
         self.differentiated: dict[int, cst.CSTNode | None] = {}
         """The `ctx` of each custom function whose backward runs, with its forward."""
-        self.pushed: set[int] = set()
-        """The `ctx` of each custom function whose `jvp` runs."""
         self.backwards = 0
         self.default_set = False
         self.graphs_in_question = False

@@ -44,7 +44,6 @@ class Pass(NamedTuple):
     """A forward, and the gradient that backward returns for one of the arguments.
 
     `result` is the formula of forward; backward has `saved` in its place. `arrived` stands for the incoming gradient.
-    Of a `jvp`, that is one tangent, and `others` are the further ones, which are zero.
     """
 
     result: Term
@@ -52,7 +51,6 @@ class Pass(NamedTuple):
     saved: Node
     arrived: Node
     gradient: Term
-    others: Sequence[Node] = ()
 
 
 def wrong_gradient(one: Pass, position: int) -> Wrong | None:
@@ -137,9 +135,8 @@ def _sample(one: Pass, position: int, point: float) -> _Sample | None:
     value, above, below = (_evaluated(one.result, at(point + step)) for step in (0, _STEP, -_STEP))
     if value is None or above is None or below is None:
         return None
-    zeros = dict.fromkeys([other.id for other in one.others], 0.0)
     gradients = tuple(
-        _evaluated(one.gradient, {**at(point), **zeros, one.saved.id: value, one.arrived.id: arrived})
+        _evaluated(one.gradient, {**at(point), one.saved.id: value, one.arrived.id: arrived})
         for arrived in (1.0, 2.0, -1.0)
     )
     first, second, third = gradients

@@ -77,8 +77,7 @@ class GradientWrong(Fault):
     """A backward returns another gradient than the derivative of what forward computes.
 
     Where the argument at the position is `point`, its derivative is `wanted`, and the gradient is `got` times the one
-    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not. `tangent`: it
-    is the tangent that `jvp` returns.
+    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not.
     """
 
     position: int
@@ -86,7 +85,6 @@ class GradientWrong(Fault):
     wanted: float
     got: float
     masks: bool
-    tangent: bool = False
 
 
 class GradientInplace(Fault):

@@ -69,7 +69,6 @@ Role: TypeAlias = Literal[
     "setup_context",
     "backward",
     "vjp",
-    "jvp",
     "register_hook",
     "register_post_accumulate_grad_hook",
     "register_forward_hook",

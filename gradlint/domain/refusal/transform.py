@@ -28,7 +28,6 @@ Mismatch: TypeAlias = Literal[
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
     "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
-    "jvp-count", "jvp-kind", "jvp-shape", "jvp-inplace", "jvp-view", "jvp-integer",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 

@@ -47,7 +47,6 @@ from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
-from gradlint.interpreter.torch.custom_tangents import Pushed, push
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
 from gradlint.interpreter.torch.tensor import (
     as_tensor,
@@ -58,21 +57,17 @@ from gradlint.interpreter.torch.tensor import (
     unknown_tensor,
     view_of,
 )
-from gradlint.interpreter.torch.transform.duals import any_dual, refuses_dual
+from gradlint.interpreter.torch.transform.duals import refuses_dual
 from gradlint.interpreter.torch.transform.levels import refuses_custom
 
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEEPING = {
-    "save_for_backward": "saved",
-    "save_for_forward": "forward",
-    "mark_dirty": "dirty",
-    "mark_non_differentiable": "unmarked",
-}
+_KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_differentiable": "unmarked"}
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 
+_SILENT = frozenset({"save_for_forward"})
 _SWITCH = "set_materialize_grads"
 
 
@@ -100,13 +95,9 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
-    dual = any_dual(machine, state, tensors)
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
-    jvp = static_method(state, cls, "jvp")
-    if jvp is not None and push(machine, state, jvp, Pushed(ctx, inputs.values, result, dual, name), node):
-        return Unknown("raised")
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
 
@@ -315,7 +306,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         )
         return None
     if name not in _KEEPING:
-        return unknown_call(machine, state, args.values(), node)
+        return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
     values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
     kept = ctx_state(state, ctx)._replace(**{_KEEPING[name]: values})
@@ -326,13 +317,10 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst.CSTNode) -> Value:
     """Return an attribute of `ctx` that forward has not set itself; in backward, there are none but torch's own."""
     if name in ("saved_tensors", "saved_variables"):
-        if ctx.id in machine.pushed:  # `jvp` gets what was saved for it.
-            kept = ctx_state(state, ctx).forward
-            return Unknown() if kept is None else kept
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
         return () if saved is None else saved
-    if name in _KEEPING or name == _SWITCH:
+    if name in _KEEPING or name in _SILENT or name == _SWITCH:
         return Bound(ctx, name)
     if ctx.id in machine.differentiated and not _may_have(machine, state.at(ctx, Instance), ctx, name):
         # Another application of the function may take another way through forward.

@@ -50,9 +50,6 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "forward grad",
         "reparametrizing",
         "must implement the jvp",
-        "forward mode gradients inplace",
-        "jvp",
-        "grad output",
         "strict",
         "only",
     )
@@ -156,12 +153,6 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-tangent": "is given a tangent that is dual itself",
     "dual-out": "is given a dual tensor, which `out=` does not support",
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
-    "jvp-count": "expects `jvp` to return one tangent for each of {wanted} results, but it returns {got}",
-    "jvp-kind": "expects `jvp` to return tensors, but it returns {got}",
-    "jvp-shape": "expects `jvp` to return a tangent of the shape of the result",
-    "jvp-inplace": "writes to its input in place, so that `jvp` must write to the tangent in place and return it",
-    "jvp-view": "returns a view or its input, so that `jvp` must return a view of the tangent",
-    "jvp-integer": "returns a result without a derivative, for which `jvp` must return None",
     "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 

@@ -91,7 +91,6 @@ _GIVEN: dict[refusal.Role, str] = {
     "forward": "`ctx`, unless there is a `setup_context`, and the arguments of `apply`",
     "setup_context": "`ctx`, the tuple of the arguments of `apply`, and the result",
     "backward": "`ctx` and one gradient for each result of `forward`",
-    "jvp": "`ctx` and one tangent for each argument of `forward`",
     "vjp": "`ctx` and one gradient for each result of `forward`",
     "register_hook": "the gradient",
     "register_post_accumulate_grad_hook": "the parameter",

@@ -12,7 +12,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Ref
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import COPIES, SAVES_AS_LISTED
+from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.torch.tensor import tensor_at
@@ -25,17 +25,12 @@ def refuses_dual(
     machine: Machine, state: State, refs: Iterable[Ref], reason: Mismatch, op: str, node: cst.CSTNode
 ) -> bool:
     """Return whether an operation raises because one of its tensors is dual."""
-    if not any_dual(machine, state, refs):
+    if state.facts.get(DUAL) is not True and not any(level.kind == "forward" for level in machine.transforms):
+        return False
+    if not any(_is_dual(tensor_at(state, ref).node) for ref in refs):
         return False
     machine.emit(TransformMismatch(node, op, reason))
     return True
-
-
-def any_dual(machine: Machine, state: State, refs: Iterable[Ref]) -> bool:
-    """Return whether one of the tensors certainly has a tangent."""
-    if state.facts.get(DUAL) is not True and not any(level.kind == "forward" for level in machine.transforms):
-        return False
-    return any(_is_dual(tensor_at(state, ref).node) for ref in refs)
 
 
 def _is_dual(node: Node) -> bool:
@@ -44,4 +39,4 @@ def _is_dual(node: Node) -> bool:
 
 
 def _keeping(node: Node) -> Iterable[Node]:
-    return inputs(node) if canonical(node.op) in SAVES_AS_LISTED | COPIES else ()
+    return inputs(node) if canonical(node.op) in SAVES_AS_LISTED else ()
