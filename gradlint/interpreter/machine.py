@@ -152,6 +152,8 @@ class Machine(ABC):
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
+        self.left: dict[int, Level] = {}
+        """By the nodes of values that stood for several, the `vmap` that has run its function on them."""
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.recomputed: dict[int, tuple[Value, Args, object]] = {}
         self.hooked: set[int] = set()

@@ -79,6 +79,10 @@ class DeepcopiedNonleaf(Refusal):
 
 
 class NoDerivative(Refusal):
-    """An operation gets an input that requires grad, for which it has no derivative."""
+    """An operation gets an input that requires grad, for which it has no derivative.
+
+    `number`: the parameter that takes a Python number, if it is such a one.
+    """
 
     op: str
+    number: str = ""

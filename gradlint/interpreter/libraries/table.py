@@ -24,6 +24,7 @@ from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
 
@@ -138,6 +139,8 @@ def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """math: Python numbers."""
+    if refuses_numbers(machine, state, args.values(), node):
+        return Unknown("raised")
     edges = [Edge(origin, False, "item") for origin in origins(state, args.values()) if origin.live]
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 

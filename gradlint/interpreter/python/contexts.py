@@ -13,6 +13,9 @@ MUTATION = "mutation of saved tensors"
 DUAL = "dual level"
 """The fact of a state: whether it is inside a level of forward-mode derivatives; None where callers decide."""
 
+HOOKED = "saved tensor hooks"
+"""The fact of a state inside hooks for saved tensors, which transforms that differentiate do not support."""
+
 ONCE = "once_differentiable"
 """What a decorator says of a backward: torch raises where its result is differentiated again."""
 
@@ -51,6 +54,8 @@ def enter_mode(machine: Machine, state: State, context: Context) -> GradMode:
             state.decide(AUTOCAST, True)
         case "allow_mutation":
             state.decide(MUTATION, True)
+        case "saved_hooks":
+            state.decide(HOOKED, True)
         case "dual_level":
             if state.facts.get(DUAL, False) is True:
                 place = context.syntax or machine.program.nowhere

@@ -9,7 +9,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, STACK, end_call, enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import AUTOCAST, DUAL, HOOKED, STACK, end_call, enter_mode, leave_mode
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
 
@@ -49,7 +49,7 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
     first_exit = len(machine.exits)
     end_call(state, context)
     had_autocast = state.facts.get(AUTOCAST)
-    had_level = state.facts.get(DUAL, False)
+    had_level, had_hooks = state.facts.get(DUAL, False), state.facts.get(HOOKED, False)
     saved = enter_mode(machine, state, context)
     expecting = context.mode == "expecting"
     warned = context.mode == "warned"
@@ -64,6 +64,8 @@ def _known(machine: Machine, state: State, instr: With, context: Context) -> lis
             other.decide(AUTOCAST, False)
         elif context.mode == "dual_level":
             other.decide(DUAL, had_level)
+        elif context.mode == "saved_hooks":
+            other.decide(HOOKED, had_hooks)
     return after
 
 

@@ -49,7 +49,8 @@ from gradlint.interpreter.torch.tensor import (
     view_of,
 )
 from gradlint.interpreter.torch.transform.duals import refuses_dual
-from gradlint.interpreter.torch.transform.levels import refuses_custom
+from gradlint.interpreter.torch.transform.levels import left, mapped, refuses_custom
+from gradlint.interpreter.torch.transform.trees import refuses_rule
 
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
@@ -71,7 +72,9 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     forward = static_method(state, cls, "forward")
     if forward is None or args.open or args.keywords:
         return unknown_call(machine, state, args.values(), node)
-    if machine.transforms and _refused_below(machine, state, cls, node):
+    if machine.transforms and (
+        _refused_below(machine, state, cls, node) or _rule_fails(machine, state, cls, args, node)
+    ):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
     tensors = [ref for _, ref in inputs.tensors(machine, state)]
@@ -94,6 +97,27 @@ def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) 
     own, generated = (find_in_class(state, cls, name) for name in ("vmap", "generate_vmap_rule"))
     maps, twice = own is not None or generated is not None, own is not None and generated is True
     return refuses_custom(machine, setup, maps, twice, getattr(state[cls], "name", "the function"), node)
+
+
+def _rule_fails(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
+    """Return whether `vmap` refuses the method `vmap` of the function, which is run aside, or what it returns."""
+    rule, level = static_method(state, cls, "vmap"), machine.transforms[-1]
+    if rule is None or level.kind != "map":
+        return False
+    tensors = [known_tensor(machine, state, one) for one in args.positional]
+    dims = tuple(0 if ref is not None and mapped(machine, tensor_at(state, ref)) is level else None for ref in tensors)
+    if dims.count(None) == len(dims):
+        return False
+    if refuses_arguments(machine, rule, 2 + len(dims), "vmap", node):
+        return True
+    aside = state.fork()
+    given = (unknown_tensor(aside, node) if dim == 0 else one for one, dim in zip(args.positional, dims, strict=True))
+    first_exit, region = len(machine.exits), machine.open(aside)
+    with left(machine, level):
+        ends = invoke(machine, aside, rule, Args((Unknown(), dims, *given)), node)
+    del machine.exits[first_exit:]
+    machine.close([end for end, _ in ends], region)
+    return bool(ends) and all(refuses_rule(machine, end, cls, value, node) for end, value in ends)
 
 
 def _needs(machine: Machine, state: State, value: Value) -> Value:

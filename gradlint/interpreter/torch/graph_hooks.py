@@ -26,16 +26,14 @@ def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CS
 
     Both are run aside, on a tensor of which nothing is known: when a tensor is saved, the block decides.
     """
-    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
-    if level is not None:  # Differentiating transforms do not support it.
-        unsupported(machine, node, "function", "saved_tensors_hooks", level)
+    _refused_below(machine, "saved_tensors_hooks", node)
     pack, unpack = args.get(0, "pack_hook"), args.get(1, "unpack_hook")
     if not isinstance(pack, Function) or not isinstance(unpack, Function):
-        return Context("other")
+        return Context("saved_hooks")
     if refuses_arguments(machine, pack, 1, "pack_hook", node):
-        return Context("other")
+        return Context("saved_hooks")
     if refuses_arguments(machine, unpack, 1, "unpack_hook", node):
-        return Context("other")
+        return Context("saved_hooks")
     aside = state.fork()
     first_exit, region = len(machine.exits), machine.open(aside)
     packed = machine.call(aside, pack, Args((new_tensor(aside, Node("saved", node)),)), node)
@@ -44,7 +42,20 @@ def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CS
     machine.close([aside], region)
     if value is None or nontensor(aside, value) is not None:
         machine.emit(HookResult(node, "unpacked", unpack.code.node))
-    return Context("other")
+    return Context("saved_hooks")
+
+
+def save_on_cpu(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.graph.save_on_cpu()"""
+    _refused_below(machine, "save_on_cpu", node)
+    return Context("saved_hooks")
+
+
+def _refused_below(machine: Machine, name: str, node: cst.CSTNode) -> None:
+    """Refuse hooks for saved tensors in a function that a transform differentiates backwards."""
+    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
+    if level is not None:
+        unsupported(machine, node, "function", name, level)
 
 
 def register_multi_grad_hook(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

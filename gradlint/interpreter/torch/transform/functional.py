@@ -49,13 +49,10 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         known = structure(state, inputs) is not None
         return inside.mismatch(machine, node, name, "inputs-kind") if known else inside.RAISED
     strict = args.keywords.get("strict", False)
-    forward = args.keywords.get("strategy") == "forward-mode"
-    vectorized = args.keywords.get("vectorize", False) is True
-    if strict is True and vectorized:
-        return inside.mismatch(machine, node, name, "strict-vectorize")
-    if forward and args.keywords.get("vectorize", False) is False and name in ("jacobian", "hessian"):
-        return inside.mismatch(machine, node, name, "forward-unvectorized")
-    if not inside.differentiable(machine, state, name, given, node):
+    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
+    if not _options_fit(machine, state, name, args, create, node) or not inside.differentiable(
+        machine, state, name, given, node
+    ):
         return inside.RAISED
     saved = enter_mode(machine, state, Context("enable_grad"))
     inner = tuple(inside.as_leaves(machine, state, one, node, None) for one in given)
@@ -65,14 +62,37 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         return inside.RAISED
     if strict is True and not _depends(machine, state, name, inner, value, node):
         return inside.RAISED
-    if strict is True and name in _OF_NUMBERS and not _bends(machine, state, name, inner, value, node):
+    if (
+        strict is True
+        and (name in _OF_NUMBERS or create is True)
+        and not _bends(machine, state, name, inner, value, node)
+    ):
         return inside.RAISED
     if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
         return inside.RAISED
-    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
     if create is False:
         return _constants(machine, state, name, inner, value, given, node)
     return _result(state, name, value, given, node)
+
+
+def _options_fit(machine: Machine, state: State, name: str, args: Args, create: Value, node: cst.CSTNode) -> bool:
+    """Return whether the options agree with one another, as far as is known."""
+    flags = {"create_graph": create, **{key: args.keywords.get(key, False) for key in ("strict", "vectorize")}}
+    for key, value in flags.items():
+        record = tensor_of(state, value)
+        if record is not None and is_single(record.shape) is False:  # f(x, y) in place of (x, y).
+            return inside.unfit(machine, node, name, "option-kind", key)
+    strategies = [args.keywords.get(key, "reverse-mode") for key in ("strategy", "outer_jacobian_strategy")]
+    forward = "forward-mode" in strategies
+    if any(isinstance(one, str) and one not in ("forward-mode", "reverse-mode") for one in strategies):
+        return inside.unfit(machine, node, name, "strategy")
+    if flags["strict"] is True and flags["vectorize"] is True:
+        return inside.unfit(machine, node, name, "strict-vectorize")
+    if forward and flags["vectorize"] is False:
+        return inside.unfit(machine, node, name, "forward-unvectorized")
+    if forward and create is True and name == "jacobian":
+        return inside.unfit(machine, node, name, "forward-graph")
+    return True
 
 
 def gradcheck(name: str) -> Native:
@@ -181,8 +201,8 @@ def _vector(
             return inside.unfit(machine, node, name, "vector-missing")
         return True
     several = vector if type(vector) is tuple else (vector,)
-    if type(vector) is not tuple and structure(state, vector) != "*":
-        return True
+    if type(vector) is not tuple and (nested := structure(state, vector)) != "*":
+        return nested is None or inside.unfit(machine, node, name, "vector-kind", "container")
     for one in several:
         if (other := no_tensor(state, one)) is not None:
             return inside.unfit(machine, node, name, "vector-kind", other)
