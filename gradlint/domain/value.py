@@ -362,6 +362,7 @@ class CtxState(NamedTuple):
     saved: Value = None
     dirty: Value = None
     unmarked: Value = None
+    forward: Value = None
 
 
 class HookHandle(NamedTuple):

@@ -132,6 +132,8 @@ class Machine(ABC):
         self.warned = 0
         self.unpacked: set[int] = set()
         self.differentiated: dict[int, cst.CSTNode | None] = {}
+        self.pushed: set[int] = set()
+        """Each `ctx` with which a `jvp` runs now."""
         """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
         self.default_set = False

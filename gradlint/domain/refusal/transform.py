@@ -28,7 +28,8 @@ Mismatch: TypeAlias = Literal[
     "out-dims-none", "out-dim", "rule-pair", "rule-dims",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
-    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
+    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
+    "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 

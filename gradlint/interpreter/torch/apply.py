@@ -31,7 +31,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
-from gradlint.interpreter.torch.transform.duals import refuses_dual
+from gradlint.interpreter.torch.transform.duals import refuses_dual, refuses_forward
 from gradlint.interpreter.torch.transform.levels import (
     refuses_escaped,
     refuses_number,
@@ -61,7 +61,7 @@ def apply(
     call.inputs.extend(parts)
     if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call):
         return Unknown("raised")  # What follows is not reachable on this path.
-    if machine.left and _escaped(call):
+    if (machine.left and _escaped(call)) or _no_forward(call):
         return Unknown("raised")
     if machine.transforms and _unsupported(call):
         return Unknown("raised")
@@ -101,6 +101,12 @@ def _misfits(call: Operation) -> bool:
 def _place(call: Operation) -> tuple[object, ...]:
     """Return where a call stands, and the parameters that it uses: a sequence calls all its parts at one node."""
     return (call.node, call.state.site, "shapes", *[one.ref for one in call.inputs if one.label.startswith("p.")])
+
+
+def _no_forward(call: Operation) -> bool:
+    """Return whether an input carries a tangent, for which the operation has no derivative."""
+    inputs = [given.ref for given in call.inputs if given.ref is not None and call.differentiable(given.label)]
+    return refuses_forward(call.machine, call.state, call.name, inputs, call.node)
 
 
 def _escaped(call: Operation) -> bool:

@@ -15,6 +15,7 @@ from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated
 from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Tri
 from gradlint.domain.refusal.functions import CtxAttributeMissing, DirtyNotReturned, DirtyView, Role, SavedNontensor
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -39,6 +40,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
+from gradlint.interpreter.torch.tangents import Applied, refuses_tangents
 from gradlint.interpreter.torch.tensor import (
     as_tensor,
     either,
@@ -48,18 +50,23 @@ from gradlint.interpreter.torch.tensor import (
     unknown_tensor,
     view_of,
 )
-from gradlint.interpreter.torch.transform.duals import refuses_dual
+from gradlint.interpreter.torch.transform.duals import has_dual, refuses_dual
 from gradlint.interpreter.torch.transform.levels import left, mapped, refuses_custom
 from gradlint.interpreter.torch.transform.trees import refuses_rule
 
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_differentiable": "unmarked"}
+_KEEPING = {
+    "save_for_backward": "saved",
+    "save_for_forward": "forward",
+    "mark_dirty": "dirty",
+    "mark_non_differentiable": "unmarked",
+}
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 
-_SILENT = frozenset({"set_materialize_grads", "save_for_forward"})
+_SILENT = frozenset({"set_materialize_grads"})
 
 
 def is_ctx(record: Instance) -> bool:
@@ -81,6 +88,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     name = f"{getattr(state[cls], 'name', 'the function')}.apply"
     if find_in_class(state, cls, "jvp") is None and refuses_dual(machine, state, tensors, "no-jvp", name, node):
         return Unknown("raised")
+    rule = static_method(state, cls, "jvp") if has_dual(machine, state, tensors) else None
     for ref in tensors:
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
@@ -88,6 +96,10 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
+    if rule is not None:
+        applied = Applied(name, ctx, inputs.values, result, tensors_among(state, ctx_state(state, ctx).dirty))
+        if refuses_tangents(machine, state, rule, applied, node):
+            return Unknown("raised")
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
 
@@ -286,6 +298,11 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst.CSTNode) -> Value:
     """Return an attribute of `ctx` that forward has not set itself; in backward, there are none but torch's own."""
+    if name == "saved_tensors" and ctx.id in machine.pushed:
+        kept = ctx_state(state, ctx)
+        if kept.forward is None and kept.saved is not None:
+            machine.emit(TransformMismatch(node, "ctx.saved_tensors", "jvp-unsaved"))
+        return () if kept.forward is None else kept.forward
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved

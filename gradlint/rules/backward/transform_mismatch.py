@@ -52,6 +52,8 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "must implement the jvp",
         "strict",
         "only",
+        "forward gradient|forward mode gradients|not returning a view|not enough values|out of range|Variable or None",
+        "non-empty|compatible|returned an incompatible|implicitly created|Boolean value|independent",
     )
     bad = """\
 import torch
@@ -162,6 +164,13 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-tangent": "is given a tangent that is dual itself",
     "dual-out": "is given a dual tensor, which `out=` does not support",
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
+    "no-forward": "is given a dual tensor, but has no derivative in forward mode",
+    "jvp-count": "is applied to a dual tensor, and its `jvp` returns {got} tangents for {wanted} results",
+    "jvp-kind": "is applied to a dual tensor, and its `jvp` returns something that is not a tensor",
+    "jvp-inplace": "writes to a dual tensor in place, but its `jvp` does not return its tangent written in place",
+    "jvp-view": "returns a view of a dual tensor, but its `jvp` does not return a view of the tangent",
+    "jvp-shape": "is applied to a dual tensor, and its `jvp` returns a tangent of a different shape from the result",
+    "jvp-unsaved": "is empty in `jvp`, which needs `ctx.save_for_forward`",
     "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 

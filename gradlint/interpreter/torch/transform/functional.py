@@ -14,11 +14,12 @@ from gradlint.domain.value import Args, Context, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import certain_inputs, leaves, reachable
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import DUAL, enter_mode, leave_mode
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward import second_edges
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform import inside
+from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, no_tensor, structure, tensor_of
 
@@ -106,9 +107,23 @@ def gradcheck(name: str) -> Native:
         if not _checkable(machine, state, name, given, args, node):
             return inside.RAISED
         inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
+        if args.keywords.get("check_forward_ad") is True:
+            _push(machine, state, args.get(0, "func"), given, node)
         return Unknown("bool")
 
     return call
+
+
+def _push(machine: Machine, state: State, function: Value, given: _Values, node: cst.CSTNode) -> None:
+    """Run the function once more, aside and with tangents."""
+    aside = state.fork()
+    aside.decide(DUAL, True)
+    level = Level("forward", "gradcheck", node)  # It makes the tangents, and is not entered.
+    inner = tuple(inside.as_leaves(machine, aside, one, node, level) for one in given)
+    first_exit, region = len(machine.exits), machine.open(aside)
+    inside.run_plain(machine, aside, function, Args(inner), node)
+    del machine.exits[first_exit:]
+    machine.close([aside], region)
 
 
 def _checkable(machine: Machine, state: State, name: str, given: _Values, args: Args, node: cst.CSTNode) -> bool:

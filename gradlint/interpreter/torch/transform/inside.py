@@ -133,7 +133,8 @@ def as_leaves(machine: Machine, state: State, value: Value, node: cst.CSTNode, l
             return leaf
         if level is not None and level.kind == "forward":
             return _twin(state, record, node)
-        return new_leaf(state, node, dtype=record.dtype, shape=record.shape, source=record.node, name="inside")
+        name = "dual" if level is not None and level.name == "hessian" else "inside"  # `hessian` is `jacfwd(jacrev)`.
+        return new_leaf(state, node, dtype=record.dtype, shape=record.shape, source=record.node, name=name)
 
     return changed(state, value, fresh)
 

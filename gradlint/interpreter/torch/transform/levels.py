@@ -247,6 +247,10 @@ def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode
     return refuses_number(machine, state, mask, "mask", node)
 
 
+_FORWARD_MAPPED = frozenset({"jacfwd", "hessian"})
+"""Transforms that run the function on all tangents at once, below `vmap` of their own."""
+
+
 def refuses_custom(machine: Machine, has_setup: bool, maps: bool, twice: bool, name: str, node: cst.CSTNode) -> bool:
     """Refuse a custom function without `setup_context`, or below `vmap` without a rule for it or with two."""
     if not has_setup:
@@ -256,6 +260,8 @@ def refuses_custom(machine: Machine, has_setup: bool, maps: bool, twice: bool, n
     if twice and level is not None and level is machine.transforms[-1]:
         unsupported(machine, node, "two-vmap-rules", name, level)
         return True
+    if machine.transforms[-1].name in _FORWARD_MAPPED:
+        level = machine.transforms[-1]
     if maps or level is None or level is not machine.transforms[-1]:
         return False
     unsupported(machine, node, "no-vmap-rule", name, level)
