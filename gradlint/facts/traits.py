@@ -292,6 +292,9 @@ SIZE_BY_OTHER: Final = _trait("size_by_other")
 SIZE_BY_VALUES: Final = _trait("size_by_values")
 """The size of the result, or a Python answer, depends on the values; of `where`, if it has one argument."""
 
+CALLS_PYTHON: Final = _methods("calls_python")
+"""The methods that call a function of the program for each element: no tensor that takes part may require grad."""
+
 NO_FORWARD: Final = _trait("no_forward")
 """Has no derivative in forward mode: refuses a dual tensor."""
 

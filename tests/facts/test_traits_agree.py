@@ -409,6 +409,33 @@ def test_what_cannot_be_mapped() -> None:
     assert wrong(all_of(traits.UNBATCHED), holds) == []
 
 
+GRID, CLASSES = torch.zeros(1, 2, 2, 2), torch.tensor([0, 1, 2])
+
+FORWARD: dict[str, Callable[[Any], object]] = {
+    "cdist": lambda m: torch.cdist(m, m),
+    "ctc_loss": lambda m: torch.nn.functional.ctc_loss(m, CLASSES[1:2], torch.tensor(3), torch.tensor(1)),
+    "embedding_bag": lambda m: torch.nn.functional.embedding_bag(CLASSES[None], m),
+    "grid_sample": lambda m: torch.nn.functional.grid_sample(m[None, None], GRID, align_corners=False),
+    "index_reduce": lambda m: m.index_reduce(0, CLASSES, M, "prod"),
+    "multi_margin_loss": lambda m: torch.nn.functional.multi_margin_loss(m, CLASSES),
+    "multilabel_margin_loss": lambda m: torch.nn.functional.multilabel_margin_loss(m[0], CLASSES),
+    "nn.LSTM": torch.nn.LSTM(3, 3),
+    "ormqr": lambda m: torch.ormqr(m, V, M),
+    "pdist": torch.pdist,
+}
+
+
+def test_what_has_no_derivative_in_forward_mode() -> None:
+    def holds(name: str) -> object:
+        try:
+            torch.func.jvp(FORWARD[name], (M,), (M,))
+        except NotImplementedError as error:
+            return "Trying to use forward AD" in str(error)
+        return False
+
+    assert wrong(all_of(traits.NO_FORWARD), holds) == []
+
+
 # Element by element.
 
 INTEGERS_ONLY = {"bitwise_not"}

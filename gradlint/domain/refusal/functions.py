@@ -26,6 +26,13 @@ class FunctionWithoutBackward(Refusal):
     applied: cst.CSTNode
 
 
+class ModeWithoutBackward(Refusal):
+    """A backward comes to a QR decomposition, called at `applied`, in a `mode` that has no derivative."""
+
+    applied: cst.CSTNode
+    mode: Literal["r", "complete"]
+
+
 class CtxAttributeMissing(Refusal):
     """The backward of a custom function reads the attribute `name` of `ctx`, which its `forward` has not set."""
 

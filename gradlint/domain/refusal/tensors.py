@@ -61,6 +61,12 @@ class FlagCalled(Refusal):
     """`x.requires_grad(True)`: the flag is a bool, which Python does not call."""
 
 
+class AttributeDeleted(Refusal):
+    """`del x.data`, `del x.requires_grad`: the attribute `name` of a tensor cannot be deleted."""
+
+    name: str
+
+
 class DataIncompatible(Refusal):
     """What is assigned to `.data` has other storage or another kind of type, or is no tensor."""
 

@@ -7,15 +7,15 @@ the youngest node in trouble.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import Edge, Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Term, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
-from gradlint.domain.refusal.functions import FunctionWithoutBackward
+from gradlint.domain.refusal.functions import FunctionWithoutBackward, ModeWithoutBackward
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
@@ -128,12 +128,30 @@ def run_backward(
     return found, False
 
 
+def _mode_without_backward(node: Node) -> Literal["r", "complete"] | None:
+    """Return the mode of a QR decomposition that certainly has no derivative, as measured."""
+    if canonical(node.op) != "qr":
+        return None
+    mode = node.operands.get("mode", "complete" if node.operands.get("some") is False else "reduced")
+    matrix = node.operands.get("A", node.operands.get("input"))
+    shape = matrix.shape if isinstance(matrix, Term) else None
+    if mode == "r":
+        return "r"
+    rows, columns = shape[-2:] if shape is not None and len(shape) > 1 else (0, 0)
+    tall = isinstance(rows, int) and isinstance(columns, int) and rows > columns
+    return "complete" if mode == "complete" and tall else None
+
+
 def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> bool:
     """Report the first node that was freed already, or of which a saved tensor has been written."""
     silent, allowed = False, MUTATION in state.facts
     for node in found.certain:
         if node.id in machine.without_backward:
             machine.emit(FunctionWithoutBackward(syntax, machine.without_backward[node.id]))
+            return True
+        mode = _mode_without_backward(node)
+        if mode is not None:
+            machine.emit(ModeWithoutBackward(syntax, node.syntax, mode))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]

@@ -4,12 +4,13 @@ from gradlint.domain.refusal import functions as refusal
 from gradlint.rules.base import EventRule, Report
 
 
-class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward]):
-    """A loss is backpropagated through a custom function that has no `backward`.
+class FunctionWithoutBackward(EventRule[refusal.FunctionWithoutBackward | refusal.ModeWithoutBackward]):
+    """A loss is backpropagated through a custom function, or a mode of a function, that has no `backward`.
 
     What torch does
         It raises a NotImplementedError: "You must implement either the backward or vjp method for your
-        custom autograd.Function to use it with backward mode AD".
+        custom autograd.Function to use it with backward mode AD". `torch.linalg.qr` has no derivative with `mode="r"`,
+        nor with `mode="complete"` for a matrix with more rows than columns.
 
     Why it matters
         torch cannot derive the gradient of a function that computes with numpy or another library in `forward`.
@@ -61,8 +62,16 @@ class Rounded(torch.autograd.Function):
 Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
 """
 
-    def check(self, event: refusal.FunctionWithoutBackward) -> Report | None:
+    def check(self, event: refusal.FunctionWithoutBackward | refusal.ModeWithoutBackward) -> Report | None:
         """Report at the backward; the related place is the `apply`."""
+        if isinstance(event, refusal.ModeWithoutBackward):
+            of = "" if event.mode == "r" else " of a matrix with more rows than columns"
+            return Report(
+                event.node,
+                f"this backward runs through a QR decomposition{of} in a mode without a derivative: torch raises here",
+                hint='use `mode="reduced"`',
+                related=((event.applied, f'the decomposition is computed here, with mode "{event.mode}"'),),
+            )
         return Report(
             event.node,
             "this backward runs through a custom function that has no `backward`: torch raises here",
