@@ -19,6 +19,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
+from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
@@ -46,6 +47,9 @@ _SCALARS = frozenset({"float16", "float32", "float64", "int32", "int64", "bool_"
 
 def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
+    written = args.keywords.get("out")
+    if isinstance(written, Unknown):
+        shares_memory(state, written, "out=", node)
     name = getattr(node, "func", None)
     shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
     refused = False
