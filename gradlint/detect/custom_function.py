@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.formula.derivative import Pass, wrong_gradient
-from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, GradientHooked
+from gradlint.detect.formula.derivative import Pass, wrong_gradient, wrong_tangent
+from gradlint.domain.announcement import FunctionApplied, FunctionDifferentiated, FunctionPushed, GradientHooked
 from gradlint.domain.dtype import is_complex
 from gradlint.domain.fault import functions as fault
 from gradlint.domain.graph import Term
@@ -120,6 +120,22 @@ class CustomFunctionDetector(Detector[None]):
             wrong = wrong_gradient(one, position)
             if wrong is not None:
                 self.report(fault.GradientWrong(returned_at(it.node), index, *wrong))
+
+    def on_function_pushed(self, state: State, it: FunctionPushed) -> None:
+        """Report a tangent that is not the derivative of what forward computes."""
+        result, arguments = self._tensors(state, parts_of(it.result)), self._tensors(state, it.arguments)
+        if len(it.ends) != 1 or len(result) != 1 or result[0] in arguments:
+            return
+        end, value = it.ends[0]
+        nodes = [tensor_at(state, ref).node for ref in arguments]
+        found = self._tensors(end, parts_of(value))
+        if len(found) != 1 or len({*nodes}) != len(nodes):
+            return
+        given = [tensor_at(end, ref).node for ref in self._tensors(end, it.tangents)]
+        for position in range(len(nodes)):
+            wrong = wrong_tangent(_term(state, result[0]), nodes, given, _term(end, found[0]), position)
+            if wrong is not None:
+                self.report(fault.GradientWrong(returned_at(it.node), position, *wrong, forward=True))
 
     def on_gradient_hooked(self, state: State, it: GradientHooked) -> None:
         """Report a hook that writes to a gradient."""

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.detect.detector import Detector
 from gradlint.detect.optimizers import MembershipDetector
-from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, OptimizerMade
+from gradlint.domain.announcement import AttributeSet, ModuleEntered, ModuleMade, Operated, OptimizerMade
 from gradlint.domain.event import Fault
 from gradlint.domain.fault import modules as faults
 from gradlint.domain.state import State
@@ -102,6 +102,16 @@ class RegistrationDetector(Detector[Placed]):
             and not _is_registered(state, owner, it.module)
         ):
             self._judge_built(state, it)
+
+    def on_operated(self, state: State, it: Operated) -> None:
+        """Suspect a weight that `forward` draws itself, to require grad, and gives a function as its weight."""
+        owner = running_method_of(state)
+        if owner is None or not self._is_running("forward", 1) or not is_module(state, owner):
+            return
+        for label, ref, _ in it.inputs:
+            record = None if label != "weight" or ref is None or ref.id < state.frame else state.at(ref, Tensor)
+            if record is not None and record.leaf is True and _is_made_to_train(record) and record.node.leaf:
+                self._doubt([record.node.leaf], faults.WeightMadeInForward(record.node.syntax, it.node), used=True)
 
     def _judge_contained(self, state: State, owner: Ref, record: Instance, name: str, it: ModuleEntered) -> None:
         trained = _trained(state, it.module)

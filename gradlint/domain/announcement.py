@@ -593,6 +593,18 @@ class FunctionDifferentiated(Announcement):
     fewest: int
 
 
+class FunctionPushed(Announcement):
+    """The `jvp` of a custom function, defined at the node, was run aside on `tangents` of its `arguments`.
+
+    Forward gave `result`; `ends` are the paths on which `jvp` ended, with what it returned.
+    """
+
+    tangents: Sequence[Value]
+    arguments: Sequence[Value]
+    result: Value
+    ends: Sequence[tuple[State, Value]]
+
+
 class GradientHooked(Announcement):
     """A backward has run a hook of a tensor or a module, and given it gradients; `certain`: on any way.
 

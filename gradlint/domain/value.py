@@ -368,6 +368,7 @@ class CtxState(NamedTuple):
     dirty: Value = None
     unmarked: Value = None
     materializes: Value = True
+    forward: Value = None
 
 
 class HookHandle(NamedTuple):

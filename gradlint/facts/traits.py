@@ -261,6 +261,11 @@ ONE_DTYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The two operands that must have one type."""
 
+NUMBERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {name: tuple(parameters.split()) for name, parameters in _map("numbers").items()}
+)
+"""The parameters that take a Python number, and a tensor only if it does not require grad: its number is taken."""
+
 ONE_DTYPE_MODULES: Final = _trait("one_dtype_modules")
 """As a module, wants an input of the type of its parameters."""
 
@@ -286,6 +291,15 @@ SIZE_BY_OTHER: Final = _trait("size_by_other")
 
 SIZE_BY_VALUES: Final = _trait("size_by_values")
 """The size of the result, or a Python answer, depends on the values; of `where`, if it has one argument."""
+
+CALLS_PYTHON: Final = _methods("calls_python")
+"""The methods that call a function of the program for each element: no tensor that takes part may require grad."""
+
+NO_FORWARD: Final = _trait("no_forward")
+"""Has no derivative in forward mode: refuses a dual tensor."""
+
+UNBATCHED: Final = _trait("unbatched")
+"""Cannot be mapped by `vmap`."""
 
 ONE_OR_MANY: Final = _trait("one_or_many")
 """Gives a tensor for a tensor, and a tuple for several."""

@@ -28,7 +28,7 @@ from gradlint.interpreter.escape import escape, invalidate_attributes, origins, 
 from gradlint.interpreter.libraries.accelerate import launched
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, is_part, new_network
-from gradlint.interpreter.libraries.numpy_arrays import array_method
+from gradlint.interpreter.libraries.numpy_arrays import WRITING, array_method
 from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python import containers
@@ -39,6 +39,7 @@ from gradlint.interpreter.python.contexts import STACK, end_call, enter_mode
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
+from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
@@ -379,6 +380,8 @@ def _method_of_unknown(
     if name == "register_hooks":
         return register_saved(machine, state, receiver, args, node)
     if receiver.kind == "array":
+        if name in WRITING:
+            shares_memory(state, receiver, name, node)
         return array_method(receiver, name, args, node)
     if receiver.kind == "number" and name == "item":
         return receiver  # A scalar of numpy.

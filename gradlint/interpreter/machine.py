@@ -144,6 +144,8 @@ class Machine(ABC):
         self.warned = 0
         self.unpacked: set[int] = set()
         self.differentiated: dict[int, cst.CSTNode | None] = {}
+        self.pushed: set[int] = set()
+        """Each `ctx` with which a `jvp` runs now."""
         """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
         self.default_set = False
@@ -173,6 +175,8 @@ class Machine(ABC):
         self.inferences: set[cst.CSTNode | None] = set()
         self.guarded = 0
         self.transforms: list[Level] = []
+        self.left: dict[int, Level] = {}
+        """By the nodes of values that stood for several, the `vmap` that has run its function on them."""
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
         self.recomputed: dict[int, tuple[Value, Args, object]] = {}
         self.hooked: set[int] = set()

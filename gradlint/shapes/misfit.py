@@ -166,14 +166,42 @@ def _ranked(ranks: tuple[int, int], *names: str) -> Check:
     return refuse
 
 
+def _vectors(*names: str) -> Check:
+    """Return the check of an operation on vectors."""
+
+    def refuse(args: Args) -> Misfit | None:
+        shapes = (tensor(args, *name.split()).shape for name in names)
+        return next((Misfit("rank", (one,), (1,)) for one in shapes if one is not None and len(one) != 1), None)
+
+    return refuse
+
+
 _FIRST = "input self"
 check("mm")(_ranked((2, 2), _FIRST, "mat2"))
 check("bmm")(_ranked((3, 3), _FIRST, "mat2"))
 check("mv")(_ranked((2, 1), _FIRST, "vec"))
 check("dot", "vdot")(_ranked((1, 1), _FIRST, "other tensor"))
-check("addmm")(_ranked((2, 2), "mat1", "mat2"))
-check("addmv")(_ranked((2, 1), "mat", "vec"))
-check("baddbmm", "addbmm")(_ranked((3, 3), "batch1", "batch2"))
+check("outer")(_vectors(_FIRST, "vec2"))
+
+
+def _added(product: Check, left: str, right: str, kept: slice) -> Check:
+    """Return the check of a product that is added to `input`; of its two operands' sizes, the result has these."""
+
+    def refuse(args: Args) -> Misfit | None:
+        misfit = product(args)
+        one, other, added = tensor(args, left).shape, tensor(args, right).shape, tensor(args, "input", "self").shape
+        if misfit is not None or one is None or other is None:
+            return misfit
+        sizes = (*one[:-1], *other[-1:])[kept] if len(other) > 1 else one[:-1]
+        return Misfit("broadcast", (added or (), sizes)) if _clash(added, sizes) else None
+
+    return refuse
+
+
+check("addmm")(_added(_ranked((2, 2), "mat1", "mat2"), "mat1", "mat2", slice(None)))
+check("addmv")(_added(_ranked((2, 1), "mat", "vec"), "mat", "vec", slice(None)))
+check("baddbmm")(_added(_ranked((3, 3), "batch1", "batch2"), "batch1", "batch2", slice(None)))
+check("addbmm")(_added(_ranked((3, 3), "batch1", "batch2"), "batch1", "batch2", slice(1, None)))
 
 
 @check("einsum")

@@ -292,6 +292,7 @@ ARGUMENTS: dict[str, Callable[[Any], object]] = {
     "multinomial": lambda x: x.sigmoid().multinomial(1),
     "normal": lambda x: torch.normal(x, x.sigmoid()),
     "poisson": lambda x: torch.poisson(x.sigmoid()),
+    "gumbel_softmax": lambda x: torch.nn.functional.gumbel_softmax(x),
     "geometric_": lambda x: torch.zeros_like(x).geometric_(0.5),
 }
 
@@ -326,6 +327,113 @@ def test_what_draws_numbers_in_training() -> None:
         return quiet and not torch.equal(applied(name, True), applied(name, True))
 
     assert wrong(all_of(traits.RANDOM_IN_TRAINING), holds) == []
+
+
+M, V, S = torch.rand(3, 3), torch.rand(3), torch.tensor(0.5)
+PAIR = torch.tensor([1.0, -1.0, 1.0])
+
+CALLS: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("add", "sub", "allclose", "isclose", "dist"), (V, V)),
+    **dict.fromkeys(("addcdiv", "addcmul"), (V, V, V)),
+    "addmm": (M, M, M),
+    "addbmm": (M, M[None], M[None]),
+    "baddbmm": (M[None], M[None], M[None]),
+    "addmv": (V, M, V),
+    "addr": (M, V, V),
+    "arange": (),
+    "batch_norm": (M, V, V),
+    **dict.fromkeys(("dropout2d", "feature_alpha_dropout"), (M[None, None],)),
+    "dropout3d": (M[None, None, None],),
+    "cdist": (M, M),
+    "cosine_embedding_loss": (M, M, PAIR),
+    **dict.fromkeys(("cosine_similarity", "pairwise_distance"), (M, M)),
+    "pdist": (M,),
+    "full": ((2,),),
+    "new_full": (V, (2,)),
+    "group_norm": (M[None], 1),
+    "hinge_embedding_loss": (V, PAIR),
+    **dict.fromkeys(("huber_loss", "poisson_nll_loss"), (V, V)),
+    "index_add": (V, 0, torch.tensor([0]), V[:1]),
+    "instance_norm": (M[None],),
+    **dict.fromkeys(("layer_norm", "rms_norm"), (V, (3,))),
+    "margin_ranking_loss": (V, V, PAIR),
+    "multi_margin_loss": (M, torch.tensor([0, 1, 2])),
+    "pad": (V, (1, 1), "constant"),
+    "renorm": (M,),
+    "scaled_dot_product_attention": (M, M, M),
+    "triplet_margin_loss": (M, M, M),
+}
+"""What the operations are given, other than one tensor."""
+
+OTHERS: dict[str, dict[str, object]] = {
+    "arange": {"start": 0, "end": 2, "step": 1},
+    "batch_norm": {"training": True},
+    "hardtanh": {"min_val": 0, "max_val": 1},
+    "histc": {"min": 0, "max": 1},
+    "renorm": {"p": 1, "dim": 0, "maxnorm": 1},
+    "threshold": {"threshold": 0.1, "value": 0.1},
+    "rrelu": {"lower": 0.1, "upper": 0.6, "training": True},
+    "uniform_": {"from": 0, "to": 1},
+}
+"""Other arguments without which the operations do not run."""
+
+
+def test_what_takes_a_number_takes_no_tensor_that_requires_grad() -> None:
+    def run(name: str, parameter: str, value: object) -> None:
+        places = (torch.nn.functional, torch.linalg, torch, torch.Tensor)
+        function = next(getattr(one, bare) for one in places if hasattr(one, bare := name.removeprefix("linalg.")))
+        function(*CALLS.get(name, (V.clone(),)), **{**OTHERS.get(name, {}), parameter: value})
+
+    def holds(name: str) -> object:
+        for parameter in traits.NUMBERS[name]:
+            run(name, parameter, S)
+            try:
+                run(name, parameter, S.clone().requires_grad_())
+            except TypeError:
+                continue
+            return False
+        return True
+
+    assert wrong(traits.NUMBERS, holds) == []
+
+
+def test_what_cannot_be_mapped() -> None:
+    def holds(name: str) -> object:
+        made = getattr(torch.nn, name[3:])(3, 3) if name.startswith("nn.") else lambda x: torch.rrelu(x, training=True)
+        try:
+            torch.vmap(made)(torch.rand(4, 2, 3))
+        except RuntimeError as error:
+            return "Batching rule not implemented" in str(error) or "do not yet support" in str(error)
+        return False
+
+    assert wrong(all_of(traits.UNBATCHED), holds) == []
+
+
+GRID, CLASSES = torch.zeros(1, 2, 2, 2), torch.tensor([0, 1, 2])
+
+FORWARD: dict[str, Callable[[Any], object]] = {
+    "cdist": lambda m: torch.cdist(m, m),
+    "ctc_loss": lambda m: torch.nn.functional.ctc_loss(m, CLASSES[1:2], torch.tensor(3), torch.tensor(1)),
+    "embedding_bag": lambda m: torch.nn.functional.embedding_bag(CLASSES[None], m),
+    "grid_sample": lambda m: torch.nn.functional.grid_sample(m[None, None], GRID, align_corners=False),
+    "index_reduce": lambda m: m.index_reduce(0, CLASSES, M, "prod"),
+    "multi_margin_loss": lambda m: torch.nn.functional.multi_margin_loss(m, CLASSES),
+    "multilabel_margin_loss": lambda m: torch.nn.functional.multilabel_margin_loss(m[0], CLASSES),
+    "nn.LSTM": torch.nn.LSTM(3, 3),
+    "ormqr": lambda m: torch.ormqr(m, V, M),
+    "pdist": torch.pdist,
+}
+
+
+def test_what_has_no_derivative_in_forward_mode() -> None:
+    def holds(name: str) -> object:
+        try:
+            torch.func.jvp(FORWARD[name], (M,), (M,))
+        except NotImplementedError as error:
+            return "Trying to use forward AD" in str(error)
+        return False
+
+    assert wrong(all_of(traits.NO_FORWARD), holds) == []
 
 
 # Element by element.

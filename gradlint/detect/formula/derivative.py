@@ -72,6 +72,27 @@ def wrong_gradient(one: Pass, position: int) -> Wrong | None:
     return _wrong_mask(samples)
 
 
+def wrong_tangent(
+    result: Term, arguments: Sequence[Node], tangents: Sequence[Node], tangent: Term, at: int
+) -> Wrong | None:
+    """Return where a tangent is not the derivative by an argument, times its tangent, if it is wrong throughout."""
+    found: list[Wrong] = []
+    for point in POINTS:
+        others = {node.id: _OTHERS[index % len(_OTHERS)] for index, node in enumerate(arguments)}
+        value, above, below = (
+            _evaluated(result, {**others, arguments[at].id: point + step}) for step in (0, _STEP, -_STEP)
+        )
+        ones = {node.id: float(index == at) for index, node in enumerate(tangents)}
+        got = _evaluated(tangent, {**others, **ones, arguments[at].id: point})
+        if value is None or above is None or below is None or got is None:
+            continue
+        wanted = (above - below) / (2 * _STEP)
+        if _agree(wanted, got):
+            return None
+        found.append(Wrong(point, wanted, got, False))
+    return found[-1] if len(found) >= _FEWEST else None
+
+
 def _wrong_mask(samples: list[_Sample]) -> Wrong | None:
     """Return where a function is flat, and its gradient is that which arrives, if that is positive."""
     if any(sample.gradients != samples[0].gradients for sample in samples):

@@ -77,7 +77,8 @@ class GradientWrong(Fault):
     """A backward returns another gradient than the derivative of what forward computes.
 
     Where the argument at the position is `point`, its derivative is `wanted`, and the gradient is `got` times the one
-    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not.
+    that arrives. `masks`: the gradient that arrives decides where it is zero, and the argument does not. `forward`: it
+    is `jvp` that returns another tangent, of the tangent of that argument.
     """
 
     position: int
@@ -85,6 +86,7 @@ class GradientWrong(Fault):
     wanted: float
     got: float
     masks: bool
+    forward: bool = False
 
 
 class GradientInplace(Fault):

@@ -45,6 +45,12 @@ class ModuleBuiltInForward(Fault):
     random: bool = True
 
 
+class WeightMadeInForward(Fault):
+    """A tensor that requires grad is made in `forward`, and given to a function as its weight, at `used`."""
+
+    used: cst.CSTNode
+
+
 class NetworkAlias(Fault):
     """A network gets a second name, and the program copies from `one` name to the `other`, at `apart`."""
 

@@ -69,6 +69,8 @@ Role: TypeAlias = Literal[
     "setup_context",
     "backward",
     "vjp",
+    "jvp",
+    "vmap",
     "register_hook",
     "register_post_accumulate_grad_hook",
     "register_forward_hook",
@@ -78,8 +80,11 @@ Role: TypeAlias = Literal[
     "register_multi_grad_hook",
     "pack_hook",
     "unpack_hook",
+    "transformed",
 ]
-"""What torch calls a function of the program as: a method of a custom function, or a hook by how it was registered."""
+"""What torch calls a function of the program as: a method of a custom function, a hook by how it was registered, or the
+function of a transform.
+"""
 
 
 class CallbackArguments(Refusal):

@@ -61,6 +61,12 @@ class FlagCalled(Refusal):
     """`x.requires_grad(True)`: the flag is a bool, which Python does not call."""
 
 
+class AttributeDeleted(Refusal):
+    """`del x.data`, `del x.requires_grad`: the attribute `name` of a tensor cannot be deleted."""
+
+    name: str
+
+
 class DataIncompatible(Refusal):
     """What is assigned to `.data` has other storage or another kind of type, or is no tensor."""
 
@@ -79,6 +85,10 @@ class DeepcopiedNonleaf(Refusal):
 
 
 class NoDerivative(Refusal):
-    """An operation gets an input that requires grad, for which it has no derivative."""
+    """An operation gets an input that requires grad, for which it has no derivative.
+
+    `number`: the parameter that takes a Python number, if it is such a one.
+    """
 
     op: str
+    number: str = ""

@@ -13,27 +13,30 @@ Mismatch: TypeAlias = Literal[
     "argnums-kind", "argnums-empty", "argnums-range", "argnums-twice",
     "input-kind", "input-dtype", "input-complex", "inputs-kind",
     # What the function returns.
-    "output-kind", "aux-kind", "aux-missing", "output-complex", "output-container", "scalar-kind", "scalar-rank",
-    "scalar-size", "strict-output", "strict-input", "strict-jacobian",
+    "output-kind", "output-empty", "output-dtype", "aux-kind", "aux-missing", "output-complex", "output-container",
+    "scalar-kind", "scalar-rank", "scalar-size", "scalar-complex", "strict-output", "strict-input", "strict-jacobian",
     # Options.
-    "strict-vectorize", "forward-unvectorized",
+    "option-kind", "strategy", "strict-vectorize", "forward-unvectorized", "forward-graph",
     # Vectors and tangents.
-    "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "tangent-kind",
+    "vector-missing", "vector-kind", "vector-count", "vector-shape", "primals-kind", "primals-empty", "tangent-kind",
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
     "check-nothing", "check-without-grad", "check-precision", "check-overlap", "check-cut", "check-hook", "check-once",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
-    "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",
+    "in-dims-count", "in-dims-structure", "out-dims-kind", "out-dims-count", "out-dims-single", "out-dims-structure",
+    "out-dims-none", "out-dim", "rule-pair", "rule-dims",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
-    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
+    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
+    "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 
 Unsupported: TypeAlias = Literal[
     "method", "function", "branch", "number", "list", "array", "data", "mask", "size", "random", "batch-norm",
-    "no-setup-context", "no-vmap-rule", "two-vmap-rules",
+    "no-setup-context", "no-vmap-rule", "two-vmap-rules", "saved-hooks", "out", "num-classes", "no-batching",
+    "random-shared", "escaped",
 ]  # fmt: skip
 """What a function does that a transform does not support. `size`: a result whose size or value depends on values."""
 

@@ -22,6 +22,9 @@ _BROADCASTING = _ARITHMETIC | {"//", "%", "<", "<=", ">", ">=", "==", "!="}
 _MOVED = ("reshape", "transpose", "squeeze", "ravel", "flatten", "repeat", "clip", "cumsum")
 """Methods that give an array of the same type and another size."""
 
+WRITING = frozenset({"fill", "partition", "put", "sort"})
+"""Methods that write to the array itself."""
+
 NUMPY_TYPES = {f"numpy.{name}": name for name in ("float32", "float64", "int64", "int32", "float16")}
 
 

@@ -19,11 +19,13 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
+from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
 
@@ -45,6 +47,9 @@ _SCALARS = frozenset({"float16", "float32", "float64", "int32", "int64", "bool_"
 
 def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy: the values flow into an array, no gradient does; a tensor that requires grad is refused."""
+    written = args.keywords.get("out")
+    if isinstance(written, Unknown):
+        shares_memory(state, written, "out=", node)
     name = getattr(node, "func", None)
     shape_only = isinstance(name, cst.Attribute) and name.attr.value in _SHAPE_ONLY
     refused = False
@@ -138,6 +143,8 @@ def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 def _math(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """math: Python numbers."""
+    if refuses_numbers(machine, state, args.values(), node):
+        return Unknown("raised")
     edges = [Edge(origin, False, "item") for origin in origins(state, args.values()) if origin.live]
     return Unknown("number", Node("math", node, edges, cut="item") if edges else None, None, node)
 

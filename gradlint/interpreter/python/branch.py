@@ -165,6 +165,8 @@ def run_assume(machine: Machine, states: list[State], instr: Assume) -> list[Sta
     kept: list[State] = []
     for state in states:
         test = machine.read(state, instr.test)
+        if machine.transforms:
+            refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
         refuses_truth(machine, state, test, getattr(instr.node, "test", instr.node))
         if truth(state, test) is False:
             machine.exits.append(Exit("raise", state))

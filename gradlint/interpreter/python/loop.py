@@ -26,6 +26,7 @@ from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
 from gradlint.interpreter.torch.parameters import NAME
 from gradlint.interpreter.torch.tensor import SUMMARY
+from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Block, Const, For, While
 
 ITERATIONS = 2
@@ -305,6 +306,8 @@ def _heads(
     unsure = False
     for state in machine.run(instr.head, states):
         test = machine.read(state, instr.test)
+        if machine.transforms:
+            refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
         known = truth(state, test)
         if known is False:
             done.append(state)

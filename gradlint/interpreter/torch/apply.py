@@ -24,7 +24,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
-from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
+from gradlint.facts.traits import ANY_SHAPE_INPLACE, NUMBERS, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
@@ -33,8 +33,13 @@ from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
 from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
-from gradlint.interpreter.torch.transform.duals import refuses_dual
-from gradlint.interpreter.torch.transform.levels import refuses_operation
+from gradlint.interpreter.torch.transform.duals import refuses_dual, refuses_forward
+from gradlint.interpreter.torch.transform.levels import (
+    refuses_escaped,
+    refuses_number,
+    refuses_numbers,
+    refuses_operation,
+)
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
 
@@ -56,8 +61,10 @@ def apply(
     call = Operation(machine, state, entry, args, node, extra)
     call.config = config
     call.inputs.extend(parts)
-    if call.mistaken or _of_nothing(call) or _misfits(call):
+    if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call):
         return Unknown("raised")  # What follows is not reachable on this path.
+    if (machine.left and _escaped(call)) or _no_forward(call):
+        return Unknown("raised")
     if machine.transforms and _unsupported(call):
         return Unknown("raised")
     _refused_inputs(call)
@@ -79,8 +86,8 @@ def _of_nothing(call: Operation) -> bool:
 
 
 def _misfits(call: Operation) -> bool:
-    """Return whether the shapes of the operands are refused; under a transform they are not those that torch sees."""
-    misfit = None if call.machine.transforms else call.misfit()
+    """Return whether the shapes of the operands are refused; under `vmap`, those that the function sees (measured)."""
+    misfit = call.misfit()
     if misfit is None or misfit.of_nothing:
         if call.state.facts:  # Another path may have come here by tests that exclude one another.
             call.machine.passes(_place(call))
@@ -98,10 +105,26 @@ def _place(call: Operation) -> tuple[object, ...]:
     return (call.node, call.state.site, "shapes", *[one.ref for one in call.inputs if one.label.startswith("p.")])
 
 
+def _no_forward(call: Operation) -> bool:
+    """Return whether an input carries a tangent, for which the operation has no derivative."""
+    inputs = [given.ref for given in call.inputs if given.ref is not None and call.differentiable(given.label)]
+    return refuses_forward(call.machine, call.state, call.name, inputs, call.node)
+
+
+def _escaped(call: Operation) -> bool:
+    """Return whether an input has left the function that `vmap` ran."""
+    inputs = [given.ref for given in call.inputs if given.ref is not None]
+    return refuses_escaped(call.machine, call.state, inputs, bare(call.name), call.node)
+
+
 def _unsupported(call: Operation) -> bool:
     """Return whether an active transform refuses the operation."""
-    inputs = [given.ref for given in call.inputs]
-    return refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node)
+    inputs = [given.ref for given in call.inputs if given.ref is not None]
+    if refuses_operation(call.machine, call.state, call.name, inputs, call.flags, call.node):
+        return True
+    if call.bound.get("out") is None:
+        return False
+    return any(refuses_number(call.machine, call.state, ref, "out", call.node, bare(call.name)) for ref in inputs)
 
 
 def _refused_inputs(call: Operation) -> None:
@@ -116,6 +139,19 @@ def _refused_inputs(call: Operation) -> None:
     )
     if wrong or (call.config and call.canonical in WEIGHTED_LOSSES and _weighs_by_trained(call, call.config)):
         call.machine.emit(NoDerivative(call.node, call.name))
+
+
+def _takes_number(call: Operation) -> bool:
+    """Return whether a tensor is refused where torch takes a Python number: it requires grad, or stands for several."""
+    given = {name: call.bound.get(name, (call.config or {}).get(name)) for name in NUMBERS.get(call.canonical, ())}
+    if refuses_numbers(call.machine, call.state, given.values(), call.node):
+        return True
+    for name, value in given.items():
+        record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(record, Tensor) and record.grad is True:
+            call.machine.emit(NoDerivative(call.node, call.name, name))
+            return True
+    return False
 
 
 def _weighs_by_trained(call: Operation, config: Mapping[str, Value]) -> bool:

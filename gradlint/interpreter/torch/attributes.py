@@ -194,6 +194,9 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
 def _set_data(machine: Machine, state: State, ref: Ref, value: Value, node: cst.CSTNode) -> None:
     """t.data = u: the tensor gets u's memory; its version counter stays and moves not."""
     given = known_tensor(machine, state, value)
+    for one in (ref, given) if machine.transforms else ():
+        if one is not None and refuses_number(machine, state, one, "data", node):
+            return
     record = tensor_at(state, ref)
     if given is not None and _written_through_data(state, record, given, node):
         return  # The second half of `t.data -= ...`, which wrote in place already.

@@ -16,12 +16,14 @@ from gradlint.facts.names import newer
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.contexts import MEMORY
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.apply import note_wanted
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
 
@@ -41,6 +43,7 @@ def lay_out(state: State, ref: Ref) -> None:
 def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Ref:
     """torch.tensor(data): a copy; the values flow, the graph does not."""
     data = args.get(0, "data")
+    refuses_numbers(machine, state, known_items(state, data) or (), node)
     size = _size_of(machine, state, "tensor", args)
     found = origins(state, (data,))
     edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]

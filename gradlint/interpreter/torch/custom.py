@@ -24,6 +24,7 @@ from gradlint.domain.refusal.functions import (
     Role,
     SavedNontensor,
 )
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
@@ -48,6 +49,7 @@ from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
+from gradlint.interpreter.torch.tangents import Applied, refuses_tangents
 from gradlint.interpreter.torch.tensor import (
     as_tensor,
     either,
@@ -57,17 +59,21 @@ from gradlint.interpreter.torch.tensor import (
     unknown_tensor,
     view_of,
 )
-from gradlint.interpreter.torch.transform.duals import refuses_dual
-from gradlint.interpreter.torch.transform.levels import refuses_custom
+from gradlint.interpreter.torch.transform.duals import has_dual, refuses_dual
+from gradlint.interpreter.torch.transform.levels import left, mapped, refuses_custom
+from gradlint.interpreter.torch.transform.trees import refuses_rule
 
 CTX = "torch.autograd.function.FunctionCtx"
 """The class of `ctx`, as far as gradlint knows it: what forward leaves on it stands in the attributes."""
 
-_KEEPING = {"save_for_backward": "saved", "mark_dirty": "dirty", "mark_non_differentiable": "unmarked"}
+_KEEPING = {
+    "save_for_backward": "saved",
+    "save_for_forward": "forward",
+    "mark_dirty": "dirty",
+    "mark_non_differentiable": "unmarked",
+}
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
-
-_SILENT = frozenset({"save_for_forward"})
 _SWITCH = "set_materialize_grads"
 
 
@@ -84,13 +90,16 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
         return Unknown("raised")
     if forward is None or args.open or args.keywords:
         return unknown_call(machine, state, args.values(), node)
-    if machine.transforms and _refused_below(machine, state, cls, node):
+    if machine.transforms and (
+        _refused_below(machine, state, cls, node) or _rule_fails(machine, state, cls, args, node)
+    ):
         return Unknown("raised")
     inputs = Inputs(args.positional, {}, len(args.positional) if fewest is None else fewest)
     tensors = [ref for _, ref in inputs.tensors(machine, state)]
     name = f"{getattr(state[cls], 'name', 'the function')}.apply"
     if find_in_class(state, cls, "jvp") is None and refuses_dual(machine, state, tensors, "no-jvp", name, node):
         return Unknown("raised")
+    rule = static_method(state, cls, "jvp") if has_dual(machine, state, tensors) else None
     for ref in tensors:
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
     needs = tuple(_needs(machine, state, value) for value in args.positional)
@@ -98,6 +107,10 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
+    if rule is not None:
+        applied = Applied(name, ctx, inputs.values, result, tensors_among(state, ctx_state(state, ctx).dirty))
+        if refuses_tangents(machine, state, rule, applied, node):
+            return Unknown("raised")
     return _recorded(machine, state, cls, ctx, inputs, result, node)
 
 
@@ -114,6 +127,27 @@ def _refused_below(machine: Machine, state: State, cls: Ref, node: cst.CSTNode) 
     own, generated = (find_in_class(state, cls, name) for name in ("vmap", "generate_vmap_rule"))
     maps, twice = own is not None or generated is not None, own is not None and generated is True
     return refuses_custom(machine, setup, maps, twice, getattr(state[cls], "name", "the function"), node)
+
+
+def _rule_fails(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> bool:
+    """Return whether `vmap` refuses the method `vmap` of the function, which is run aside, or what it returns."""
+    rule, level = static_method(state, cls, "vmap"), machine.transforms[-1]
+    if rule is None or level.kind != "map":
+        return False
+    tensors = [known_tensor(machine, state, one) for one in args.positional]
+    dims = tuple(0 if ref is not None and mapped(machine, tensor_at(state, ref)) is level else None for ref in tensors)
+    if dims.count(None) == len(dims):
+        return False
+    if refuses_arguments(machine, rule, 2 + len(dims), "vmap", node):
+        return True
+    aside = state.fork()
+    given = (unknown_tensor(aside, node) if dim == 0 else one for one, dim in zip(args.positional, dims, strict=True))
+    first_exit, region = len(machine.exits), machine.open(aside)
+    with left(machine, level):
+        ends = invoke(machine, aside, rule, Args((Unknown(), dims, *given)), node)
+    del machine.exits[first_exit:]
+    machine.close([end for end, _ in ends], region)
+    return bool(ends) and all(refuses_rule(machine, end, cls, value, node) for end, value in ends)
 
 
 def _needs(machine: Machine, state: State, value: Value) -> Value:
@@ -306,7 +340,7 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
         )
         return None
     if name not in _KEEPING:
-        return None if name in _SILENT else unknown_call(machine, state, args.values(), node)
+        return unknown_call(machine, state, args.values(), node)
     remember(state, ctx, name, node)
     values = tuple(as_tensor(machine, state, value, node) or value for value in args.positional)
     kept = ctx_state(state, ctx)._replace(**{_KEEPING[name]: values})
@@ -316,11 +350,16 @@ def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, no
 
 def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst.CSTNode) -> Value:
     """Return an attribute of `ctx` that forward has not set itself; in backward, there are none but torch's own."""
+    if name == "saved_tensors" and ctx.id in machine.pushed:
+        kept = ctx_state(state, ctx)
+        if kept.forward is None and kept.saved is not None:
+            machine.emit(TransformMismatch(node, "ctx.saved_tensors", "jvp-unsaved"))
+        return () if kept.forward is None else kept.forward
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
         return () if saved is None else saved
-    if name in _KEEPING or name in _SILENT or name == _SWITCH:
+    if name in _KEEPING or name == _SWITCH:
         return Bound(ctx, name)
     if ctx.id in machine.differentiated and not _may_have(machine, state.at(ctx, Instance), ctx, name):
         # Another application of the function may take another way through forward.

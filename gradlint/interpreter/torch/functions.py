@@ -39,7 +39,12 @@ from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
 from gradlint.interpreter.torch.gradient_layout import refuse_clipping
-from gradlint.interpreter.torch.graph_hooks import new_saved_tensor, register_multi_grad_hook, saved_tensors_hooks
+from gradlint.interpreter.torch.graph_hooks import (
+    new_saved_tensor,
+    register_multi_grad_hook,
+    save_on_cpu,
+    saved_tensors_hooks,
+)
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
@@ -311,13 +316,11 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.{name}": _ask(name) for name in ("is_floating_point", "is_complex")},
     **dict.fromkeys(_OF_COMPILERS, lambda *_: False),
     **{f"torch.{place}autocast": _mode("autocast") for place in ("", "amp.", "cuda.amp.")},
-    **dict.fromkeys(
-        ("torch.autograd.set_detect_anomaly", "torch.autograd.detect_anomaly"), lambda *_: Context("other")
-    ),
-    "torch.autograd.graph.save_on_cpu": _mode("saved_hooks"),
+    **{f"torch.autograd.{name}": lambda *_: Context("other") for name in ("set_detect_anomaly", "detect_anomaly")},
     "torch.autograd.graph.disable_saved_tensors_hooks": _mode("no_saved_hooks"),
     "torch.autograd.SavedTensor": new_saved_tensor,
     "torch.autograd.graph.saved_tensors_hooks": saved_tensors_hooks,
+    "torch.autograd.graph.save_on_cpu": save_on_cpu,
     "torch.autograd.graph.register_multi_grad_hook": register_multi_grad_hook,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),

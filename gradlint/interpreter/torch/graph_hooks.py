@@ -27,11 +27,22 @@ def saved_tensors_hooks(machine: Machine, state: State, args: Args, node: cst.CS
 
     Both are run aside, on a tensor of which nothing is known: when a tensor is saved, the block decides.
     """
-    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
-    if level is not None:  # Differentiating transforms do not support it.
-        unsupported(machine, node, "function", "saved_tensors_hooks", level)
+    _refused_below(machine, "saved_tensors_hooks", node)
     _try_hooks(machine, state, args.get(0, "pack_hook"), args.get(1, "unpack_hook"), node)
     return Context("saved_hooks", syntax=node)
+
+
+def save_on_cpu(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.graph.save_on_cpu()"""
+    _refused_below(machine, "save_on_cpu", node)
+    return Context("saved_hooks", syntax=node)
+
+
+def _refused_below(machine: Machine, name: str, node: cst.CSTNode) -> None:
+    """Refuse hooks for saved tensors in a function that a transform differentiates backwards."""
+    level = next((one for one in machine.transforms if one.kind == "reverse"), None)
+    if level is not None:
+        unsupported(machine, node, "function", name, level)
 
 
 def _try_hooks(machine: Machine, state: State, pack: Value, unpack: Value, node: cst.CSTNode) -> None:

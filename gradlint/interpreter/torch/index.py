@@ -34,7 +34,7 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")
     picked = operand_of(machine, state, index)
-    misfit = None if machine.transforms else index_misfit(record.shape, picked)
+    misfit = index_misfit(record.shape, picked)
     if misfit is not None and not misfit.of_nothing:
         made_at = (record.syntax,)
         machine.emit(
@@ -169,6 +169,8 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
         elif value.kind is None:
             sources.append(Edge(Node("input", node, tracked=None), None))
     sources += _index_edges(machine, state, index)
+    if machine.transforms and refuses_mask(machine, state, index, node):
+        return
     made = indexed(record.shape, operand_of(machine, state, index))
     picks = tensors_in(machine, state, index)
     needs = either([record.grad, *(edge.flows for edge in sources)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import libcst as cst
 
@@ -11,11 +11,12 @@ from gradlint.domain.announcement import TorchCalled
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import HookWithoutGrad
-from gradlint.domain.refusal.tensors import DetachedView, NumpyOnGrad, Resized
+from gradlint.domain.refusal.tensors import DetachedView, NoDerivative, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.facts import method_fact
+from gradlint.facts.traits import CALLS_PYTHON
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.reachable import known_items
@@ -36,6 +37,8 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
     special = METHODS.get(name)
     if special is not None:
         return special(machine, state, ref, args, node)
+    if name in CALLS_PYTHON and _maps_tracked(machine, state, (ref, *args.positional), name, node):
+        return Unknown("raised")
     entry = method_fact(name)
     if entry is None:
         machine.give_up(f"Tensor.{name}", node)
@@ -48,6 +51,15 @@ def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args
     if tensor is not None:  # As in `x.new_zeros(3, requires_grad=True)`.
         note_wanted(machine, state, tensor, args, node)
     return made
+
+
+def _maps_tracked(machine: Machine, state: State, values: Iterable[Value], name: str, node: cst.CSTNode) -> bool:
+    """x.map_(y, f): Python computes each element, and torch refuses tensors that require grad."""
+    refs = [one for value in values if (one := known_tensor(machine, state, value)) is not None]
+    tracked = any(tensor_at(state, one).grad is True for one in refs)
+    if tracked:
+        machine.emit(NoDerivative(node, name))
+    return tracked
 
 
 def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CSTNode) -> Value:

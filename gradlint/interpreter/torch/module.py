@@ -265,10 +265,10 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         run_inside(machine, state, ref, node, None)
         return unknown_call(machine, state, (ref, *args.values()), node)
     if record.config.get("inplace") is not True:
-        return _call_torch_module(machine, state, record, entry, args, node)
+        return _call_torch_module(machine, state, ref, record, entry, args, node)
     former, machine.writer = machine.writer, record.syntax
     try:
-        return _call_torch_module(machine, state, record, entry, args, node)
+        return _call_torch_module(machine, state, ref, record, entry, args, node)
     finally:
         machine.writer = former
 
@@ -289,10 +289,11 @@ def _call_in_turn(
 
 
 def _call_torch_module(
-    machine: Machine, state: State, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
+    machine: Machine, state: State, ref: Ref, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
 ) -> Value:
     flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
     flags |= {name: flag_of(machine, state, value) for name, value in record.config.items()}
+    flags["@module"] = ref.id
     flags["training"] = record.module.training
     if isinstance(flags["training"], Unknown):
         flags["training"] = facts.UNKNOWN

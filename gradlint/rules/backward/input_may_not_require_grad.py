@@ -16,7 +16,8 @@ class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     Why it matters
         Some functions are differentiable with respect to only some of their arguments. `nll_loss` has no derivative for
         its class weights, `binary_cross_entropy` for its weights, `soft_margin_loss` for its targets. Learned loss
-        weights therefore cannot be passed as such arguments.
+        weights therefore cannot be passed as such arguments. Options such as `negative_slope` of `leaky_relu` or
+        `alpha` of `add` are Python numbers: of a tensor, torch takes the number, unless the tensor requires grad.
 
     When it may be wrong
         If the line is never executed, or if code that gradlint does not see disables grad mode.
@@ -33,6 +34,7 @@ class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
+    torch_says = ("is not differentiable with respect to argument", "must be", "invalid combination", "Can't call")
     raises = "is not differentiable with respect to argument 'weight'"
     bad = """\
 import torch
@@ -54,6 +56,12 @@ loss.backward()
 
     def check(self, event: refusal.NoDerivative) -> Report | None:
         op = operation(event.op, event.node)
+        if event.number:
+            return Report(
+                event.node,
+                f"{op} takes a Python number as `{event.number}`, not a tensor that requires grad: torch raises here",
+                hint="write the operation as a formula if the tensor should be trained; otherwise pass `.item()` of it",
+            )
         return Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",

@@ -13,7 +13,7 @@ _WHAT: dict[refusal.Unsupported, str] = {
     "number": "batched values are converted to a Python number",
     "list": "batched values are converted to a list of numbers",
     "array": "batched values are converted to an array",
-    "data": "`.data` is read from a batched tensor",
+    "data": "`.data` of a batched tensor is accessed",
     "mask": "a batched mask selects a different number of elements for each example",
     "size": "`{op}` returns a result whose size or value depends on batched values",
     "random": "random numbers are drawn under `vmap`",
@@ -21,6 +21,12 @@ _WHAT: dict[refusal.Unsupported, str] = {
     "no-setup-context": "the custom function `{op}` has no `setup_context`, which transforms require",
     "no-vmap-rule": "the custom function `{op}` has no rule for `vmap`",
     "two-vmap-rules": "the custom function `{op}` defines `vmap` and sets `generate_vmap_rule`",
+    "saved-hooks": "a function is differentiated while hooks for saved tensors are installed",
+    "out": "`out=` is passed to `{op}` on batched values",
+    "num-classes": "`one_hot` of batched values is called without `num_classes`",
+    "no-batching": "`{op}` has no rule for batched values",
+    "escaped": "`{op}` uses a batched tensor outside the function that `vmap` ran",
+    "random-shared": "`{op}` draws into a tensor that is not batched",
 }
 
 _INSTEAD: dict[refusal.Unsupported, str] = {
@@ -29,6 +35,10 @@ _INSTEAD: dict[refusal.Unsupported, str] = {
     "data": "use `.detach()`",
     "batch-norm": "use group norm or layer norm, or call the layer in evaluation mode",
     "mask": "multiply by the mask, or select with `torch.where`",
+    "out": "use the result of the call",
+    "num-classes": "pass `num_classes`",
+    "escaped": "return the tensor from the function",
+    "random-shared": 'create the tensor from an argument, with `x.new_empty(...)`, or pass `randomness="same"`',
     "random": 'pass `randomness="different"` or `randomness="same"`, or draw the numbers outside',
 }
 

@@ -5,7 +5,7 @@ from gradlint.rules.base import EventRule, Report
 
 
 class CallbackArguments(EventRule[refusal.CallbackArguments]):
-    """A method of a custom function, or a hook, does not take the arguments that torch calls it with.
+    """A method of a custom function, a hook, or a transformed function does not take torch's arguments.
 
     What torch does
         It calls `forward` with `ctx` and the arguments of `apply`, and `backward` with `ctx` and one gradient for each
@@ -76,8 +76,10 @@ sine, cosine = SineAndCosine.apply(torch.ones(3, requires_grad=True))
     def check(self, event: refusal.CallbackArguments) -> Report | None:
         role = event.role
         what = f"the hook of `{role}`" if role.startswith("register_") else f"`{role}`"
+        if role == "transformed":
+            what = "the function"
         node, other, text = event.node, event.call, "this is what leads to the call"
-        if role == "forward":
+        if role in ("forward", "vmap", "jvp", "transformed"):
             node, other, text = event.call, event.node, "this is what is called"
         return Report(
             node,
@@ -92,6 +94,8 @@ _GIVEN: dict[refusal.Role, str] = {
     "setup_context": "`ctx`, the tuple of the arguments of `apply`, and the result",
     "backward": "`ctx` and one gradient for each result of `forward`",
     "vjp": "`ctx` and one gradient for each result of `forward`",
+    "jvp": "`ctx` and one tangent for each argument of `apply`",
+    "vmap": "`info`, `in_dims`, and the arguments of `apply`",
     "register_hook": "the gradient",
     "register_post_accumulate_grad_hook": "the parameter",
     "register_forward_hook": "the module, its arguments and its output (and keywords, with `with_kwargs=True`)",
@@ -101,4 +105,5 @@ _GIVEN: dict[refusal.Role, str] = {
     "register_multi_grad_hook": "the sequence of gradients, or with `mode='any'` one gradient",
     "pack_hook": "the tensor",
     "unpack_hook": "what the other hook has packed",
+    "transformed": "the arguments that are differentiated or mapped",
 }

@@ -82,6 +82,13 @@ Cube.apply(x).sum().backward()
                 hint="save the argument, and mask the gradient where the argument is out of range",
                 effect="fragile",
             )
+        if event.forward:
+            return Report(
+                event.node,
+                f"`jvp` returns a wrong tangent {which}: at {event.point:g} the derivative is {event.wanted:.4g}, and "
+                f"it multiplies by {event.got:.4g}",
+                hint="return the sum of each derivative times its tangent, and check it with `gradcheck`",
+            )
         wanted = f"at {event.point:g} the derivative is {event.wanted:.4g}"
         return Report(
             event.node,

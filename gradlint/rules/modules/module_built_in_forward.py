@@ -4,12 +4,13 @@ from gradlint.domain.fault import modules as fault
 from gradlint.rules.base import EventRule, Report
 
 
-class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward]):
-    """`forward` creates a layer, which gets new weights at every call.
+class ModuleBuiltInForward(EventRule[fault.ModuleBuiltInForward | fault.WeightMadeInForward]):
+    """`forward` creates a layer or a weight, which is new at every call.
 
     What torch does
         The layer gets new random weights at every call, and is discarded when `forward` returns.
-        Its parameters are not registered in the module.
+        Its parameters are not registered in the module. So it is with a tensor that requires grad, which `forward`
+        creates and passes to a function such as `F.conv2d` as weight.
 
     Why it matters
         These weights are never trained or saved: the network computes with random weights, in evaluation too.
@@ -75,7 +76,14 @@ model(torch.ones(1, 4))[0, 0].backward()
 """
     good_shows = "len(list(model.parameters())) == 4"
 
-    def check(self, event: fault.ModuleBuiltInForward) -> Report | None:
+    def check(self, event: fault.ModuleBuiltInForward | fault.WeightMadeInForward) -> Report | None:
+        if isinstance(event, fault.WeightMadeInForward):
+            return Report(
+                event.node,
+                "this weight is created at every call of `forward`: it is never trained",
+                hint="create it once in `__init__`, as an `nn.Parameter`",
+                related=((event.used, "the weight is used here"),),
+            )
         return Report(
             event.node,
             "this layer is created at every call of `forward`: its weights are "

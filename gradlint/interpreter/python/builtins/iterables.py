@@ -20,6 +20,8 @@ from gradlint.interpreter.python.iteration import items_of, supposed_data
 from gradlint.interpreter.python.operators import operate
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
+from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.torch.transform.levels import refuses_number, refuses_numbers
 
 
 def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -41,6 +43,8 @@ def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
 
 def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     parts = args.positional
+    if refuses_numbers(machine, state, parts, node):
+        return Unknown("raised")
     known = [part for part in parts if isinstance(part, int)]
     if parts and len(known) == len(parts) and known[2:] != [0]:
         numbers = range(*known)
@@ -160,6 +164,10 @@ def _extreme(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     values: tuple[Value, ...] = args.positional
     if len(values) == 1:
         values = items_of(machine, state, values[0], node).items
+    if machine.transforms and len(values) > 1 and "key" not in args.keywords:
+        compared = [ref for one in values if (ref := known_tensor(machine, state, one)) is not None]
+        if any(refuses_number(machine, state, ref, "branch", node) for ref in compared):
+            return Unknown("raised")
     if values and all(isinstance(value, (int, float)) for value in values) and not args.keywords:
         return Unknown("number")
     return unknown_call(machine, state, values or args.positional, node)

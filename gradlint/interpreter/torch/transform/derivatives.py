@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.dtype import COMPLEXES
+from gradlint.domain.dtype import COMPLEXES, can_require_grad
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Partial, Ref, Value
+from gradlint.domain.value import Args, External, Partial, Ref, Tensor, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.torch.transform import inside
@@ -32,6 +32,9 @@ def transform(name: str, aux_at: int = 2) -> Native:
         elif name == "hessian":
             random, aux = "error", False
         asked = inside.Asked(name, args.get(0, "func"), args.get(1, "argnums", 0), aux, random)
+        chunk = args.keywords.get("chunk_size")
+        if name == "jacrev" and isinstance(chunk, int) and chunk < 1:
+            return inside.mismatch(machine, node, name, "chunk-size")
         return Partial(External(RUN), (asked,), ())
 
     return make
@@ -66,6 +69,8 @@ def _fits(machine: Machine, state: State, asked: inside.Asked, output: Value, no
     if asked.name not in ("grad", "grad_and_value"):
         if not inside.only_tensors(machine, state, asked.name, output, node):
             return False
+        if asked.name != "jacfwd" and not _all_differentiable(machine, state, asked.name, output, node):
+            return False
         if any((one := tensor_of(state, leaf)) and one.dtype in COMPLEXES for leaf in leaves(state, output) or ()):
             return inside.unfit(machine, node, asked.name, "output-complex")
         return True
@@ -76,6 +81,17 @@ def _fits(machine: Machine, state: State, asked: inside.Asked, output: Value, no
     record = tensor_of(state, output)
     if record is not None and record.shape:
         return inside.unfit(machine, node, asked.name, "scalar-rank", len(record.shape))
+    if record is not None and record.dtype in COMPLEXES:
+        return inside.unfit(machine, node, asked.name, "scalar-complex", record.dtype)
+    return True
+
+
+def _all_differentiable(machine: Machine, state: State, name: str, output: Value, node: cst.CSTNode) -> bool:
+    """Return whether no output is of integers or truth values, which `vjp` refuses, as far as is known."""
+    for leaf in leaves(state, output) or ():
+        record = tensor_of(state, leaf)
+        if record is not None and can_require_grad(record.dtype) is False:
+            return inside.unfit(machine, node, name, "output-dtype", record.dtype)
     return True
 
 
@@ -94,11 +110,25 @@ def _result(
     gradient = inside.outside(state, picked if type(asked.which) is tuple else picked[0], sources, node, sized=sized)
     if not sized and (type(output) is tuple or isinstance(aux, tuple)):
         return inside.RAISED
+    whole, of = tensor_of(state, output), tensor_of(state, picked[0])
+    if not sized and type(asked.which) is int and whole is not None and of is not None:
+        gradient = _jacobian(state, asked.name, whole, of, sources, node)
     value = inside.outside(state, output, sources, node)
     besides = inside.outside(state, aux, sources, node)
     if asked.name == "grad_and_value":
         return (gradient, (value, besides)) if asked.aux is True else (gradient, value)
     return (gradient, besides) if asked.aux is True else gradient
+
+
+def _jacobian(
+    state: State, name: str, output: Tensor, argument: Tensor, sources: tuple[Tensor, ...], node: cst.CSTNode
+) -> Value:
+    """Return the derivatives of one tensor by another: its dimensions, and for each derivative those of the other."""
+    gradient = inside.outside(state, state.new(output), sources, node, sized=False)
+    if isinstance(gradient, Ref) and output.shape is not None and argument.shape is not None:
+        shape = output.shape + argument.shape * (2 if name == "hessian" else 1)
+        state.put(gradient.id, state.at(gradient, Tensor)._replace(shape=shape, dtype=output.dtype))
+    return gradient
 
 
 # vjp, jvp, linearize: the function runs at once.
@@ -134,7 +164,13 @@ def _ran(
     parted = inside.with_aux(machine, state, asked, value, node)
     if parted is None or inside.is_raised(parted[0]):
         return None
-    return parted if inside.only_tensors(machine, state, asked.name, parted[0], node) else None
+    if asked.name != "linearize" and not inside.only_tensors(machine, state, asked.name, parted[0], node):
+        return None
+    if asked.strict and any(one.memory < level.since for one in inside.tensors_of(state, (parted[0],))):
+        inside.mismatch(machine, node, asked.name, "strict-output")
+        return None
+    fits = asked.name != "vjp" or _all_differentiable(machine, state, asked.name, parted[0], node)
+    return parted if fits else None
 
 
 def pull(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -176,7 +212,10 @@ def jvp(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
         return inside.mismatch(machine, node, "jvp", "primals-kind") if known is not None else inside.RAISED
     if type(tangents) is not tuple and structure(state, tangents) is None:
         return inside.RAISED
-    asked = inside.Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False))
+    if leaves(state, primals) == []:
+        return inside.mismatch(machine, node, "jvp", "primals-empty")
+    strict = args.keywords.get("strict", False) is True
+    asked = inside.Asked("jvp", args.get(0, "func"), 0, args.keywords.get("has_aux", False), strict=strict)
     if not _alike(machine, state, "jvp", tangents, primals, node):
         return inside.RAISED
     output = _ran(machine, state, asked, "forward", primals, node)

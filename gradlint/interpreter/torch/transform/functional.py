@@ -14,12 +14,13 @@ from gradlint.domain.value import Args, Context, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import certain_inputs, leaves, reachable
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
-from gradlint.interpreter.python.contexts import enter_mode, leave_mode
+from gradlint.interpreter.python.contexts import DUAL, enter_mode, leave_mode
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward import second_edges
 from gradlint.interpreter.torch.backward_call import autograd_grad, once_between
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform import inside
+from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, no_tensor, structure, tensor_of
 
@@ -50,13 +51,10 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         known = structure(state, inputs) is not None
         return inside.mismatch(machine, node, name, "inputs-kind") if known else inside.RAISED
     strict = args.keywords.get("strict", False)
-    forward = args.keywords.get("strategy") == "forward-mode"
-    vectorized = args.keywords.get("vectorize", False) is True
-    if strict is True and vectorized:
-        return inside.mismatch(machine, node, name, "strict-vectorize")
-    if forward and args.keywords.get("vectorize", False) is False and name in ("jacobian", "hessian"):
-        return inside.mismatch(machine, node, name, "forward-unvectorized")
-    if not inside.differentiable(machine, state, name, given, node):
+    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
+    if not _options_fit(machine, state, name, args, create, node) or not inside.differentiable(
+        machine, state, name, given, node
+    ):
         return inside.RAISED
     saved = enter_mode(machine, state, Context("enable_grad"))
     inner = tuple(inside.as_leaves(machine, state, one, node, None) for one in given)
@@ -66,14 +64,37 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
         return inside.RAISED
     if strict is True and not _depends(machine, state, name, inner, value, node):
         return inside.RAISED
-    if strict is True and name in _OF_NUMBERS and not _bends(machine, state, name, inner, value, node):
+    if (
+        strict is True
+        and (name in _OF_NUMBERS or create is True)
+        and not _bends(machine, state, name, inner, value, node)
+    ):
         return inside.RAISED
     if name in _WITH_VECTOR and not _vector(machine, state, name, args.get(2, "v"), given, value, node):
         return inside.RAISED
-    create = args.get(_CREATE_GRAPH[name], "create_graph", False)
     if create is False:
         return _constants(machine, state, name, inner, value, given, node)
     return _result(state, name, value, given, node)
+
+
+def _options_fit(machine: Machine, state: State, name: str, args: Args, create: Value, node: cst.CSTNode) -> bool:
+    """Return whether the options agree with one another, as far as is known."""
+    flags = {"create_graph": create, **{key: args.keywords.get(key, False) for key in ("strict", "vectorize")}}
+    for key, value in flags.items():
+        record = tensor_of(state, value)
+        if record is not None and is_single(record.shape) is False:  # f(x, y) in place of (x, y).
+            return inside.unfit(machine, node, name, "option-kind", key)
+    strategies = [args.keywords.get(key, "reverse-mode") for key in ("strategy", "outer_jacobian_strategy")]
+    forward = "forward-mode" in strategies
+    if any(isinstance(one, str) and one not in ("forward-mode", "reverse-mode") for one in strategies):
+        return inside.unfit(machine, node, name, "strategy")
+    if flags["strict"] is True and flags["vectorize"] is True:
+        return inside.unfit(machine, node, name, "strict-vectorize")
+    if forward and flags["vectorize"] is False:
+        return inside.unfit(machine, node, name, "forward-unvectorized")
+    if forward and create is True and name == "jacobian":
+        return inside.unfit(machine, node, name, "forward-graph")
+    return True
 
 
 def gradcheck(name: str) -> Native:
@@ -90,6 +111,8 @@ def gradcheck(name: str) -> Native:
         value = inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
         if not inside.is_raised(value):
             _run_check(machine, state, name, given, value, args, node)
+            if args.keywords.get("check_forward_ad") is True:
+                _push(machine, state, args.get(0, "func"), given, node)
             if "raise_exception" not in args.keywords and machine.written == written:
                 outputs = value if type(value) is tuple else (value,)
                 machine.announce(state, DerivativesChecked(node, name, given, outputs, args.keywords))
@@ -116,6 +139,18 @@ def _run_check(
             if any(once_between(machine, state, root, target) for target in inside.tensors_of(state, inputs)):
                 inside.unfit(machine, node, name, "check-once")
                 return
+
+
+def _push(machine: Machine, state: State, function: Value, given: _Values, node: cst.CSTNode) -> None:
+    """Run the function once more, aside and with tangents."""
+    aside = state.fork()
+    aside.decide(DUAL, True)
+    level = Level("forward", "gradcheck", node)  # It makes the tangents, and is not entered.
+    inner = tuple(inside.as_leaves(machine, aside, one, node, level) for one in given)
+    first_exit, region = len(machine.exits), machine.open(aside)
+    inside.run_plain(machine, aside, function, Args(inner), node)
+    del machine.exits[first_exit:]
+    machine.close([aside], region)
 
 
 def _checkable(machine: Machine, state: State, name: str, given: _Values, args: Args, node: cst.CSTNode) -> bool:
@@ -208,8 +243,8 @@ def _vector(
             return inside.unfit(machine, node, name, "vector-missing")
         return True
     several = vector if type(vector) is tuple else (vector,)
-    if type(vector) is not tuple and structure(state, vector) != "*":
-        return True
+    if type(vector) is not tuple and (nested := structure(state, vector)) != "*":
+        return nested is None or inside.unfit(machine, node, name, "vector-kind", "container")
     for one in several:
         if (other := no_tensor(state, one)) is not None:
             return inside.unfit(machine, node, name, "vector-kind", other)

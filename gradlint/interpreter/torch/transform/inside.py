@@ -14,9 +14,11 @@ from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import SAVED_HOOKS
+from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.level import Level
-from gradlint.interpreter.torch.transform.levels import entered
+from gradlint.interpreter.torch.transform.levels import entered, unsupported
 from gradlint.interpreter.torch.transform.trees import changed, leaves, no_tensor, other_leaf, tensor_of
 
 RAISED = Unknown("raised")
@@ -41,13 +43,17 @@ def unfit(
 
 
 class Asked(NamedTuple):
-    """What a transform was asked for: its function, which arguments it differentiates by, and its options."""
+    """What a transform was asked for: its function, which arguments it differentiates by, and its options.
+
+    `strict`: each output must depend on the inputs.
+    """
 
     name: str
     function: Value
     which: Value = 0
     aux: Value = False
     random: Value = True
+    strict: bool = False
 
 
 def is_raised(value: Value) -> bool:
@@ -57,12 +63,18 @@ def is_raised(value: Value) -> bool:
 
 def run(machine: Machine, state: State, level: Level, function: Value, args: Args, node: cst.CSTNode) -> Value:
     """Return what the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
+    if level.kind == "reverse" and state.facts.get(SAVED_HOOKS) == "on":
+        unsupported(machine, node, "saved-hooks", "", level)
+        return RAISED
     with entered(machine, level):
         return run_plain(machine, state, function, args, node)
 
 
 def run_plain(machine: Machine, state: State, function: Value, args: Args, node: cst.CSTNode) -> Value:
     """Return what a function gives that runs as it is; `raised` as in `run`."""
+    simple = not args.keywords and not args.open
+    if simple and refuses_arguments(machine, function, len(args.positional), "transformed", node):
+        return RAISED
     before, dropped = len(machine.events), machine.give_ups["paths dropped"]
     value = machine.call(state, function, args, node)
     refused = any(isinstance(event, Refusal) for event in machine.events[before:])
@@ -107,7 +119,7 @@ def differentiable(machine: Machine, state: State, name: str, values: Iterable[V
             record = tensor_of(state, leaf)
             if record is not None and can_require_grad(record.dtype) is False:
                 return unfit(machine, node, name, "input-dtype", record.dtype)
-            if record is not None and record.dtype in COMPLEXES and "jac" in name:
+            if record is not None and record.dtype in COMPLEXES and name in ("jacrev", "jacfwd", "hessian"):
                 return unfit(machine, node, name, "input-complex")
     return True
 
@@ -121,7 +133,8 @@ def as_leaves(machine: Machine, state: State, value: Value, node: cst.CSTNode, l
             return leaf
         if level is not None and level.kind == "forward":
             return _twin(state, record, node)
-        return new_leaf(state, node, dtype=record.dtype, shape=record.shape, source=record.node, name="inside")
+        name = "dual" if level is not None and level.name == "hessian" else "inside"  # `hessian` is `jacfwd(jacrev)`.
+        return new_leaf(state, node, dtype=record.dtype, shape=record.shape, source=record.node, name=name)
 
     return changed(state, value, fresh)
 
@@ -143,7 +156,9 @@ def tensors_of(state: State, values: Iterable[Value]) -> tuple[Tensor, ...]:
 def only_tensors(
     machine: Machine, state: State, name: str, value: Value, node: cst.CSTNode, reason: Mismatch = "output-kind"
 ) -> bool:
-    """Return whether all that the function gives are tensors, as far as is known."""
+    """Return whether all that the function gives are tensors, and there is one, as far as is known."""
+    if reason == "output-kind" and leaves(state, value) == []:
+        return unfit(machine, node, name, "output-empty")
     other = other_leaf(state, value)
     if other is not None:
         return unfit(machine, node, name, reason, other)

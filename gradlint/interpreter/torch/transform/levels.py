@@ -18,8 +18,8 @@ from gradlint.domain.refusal.transform import CapturedWrite, TransformUnsupporte
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, inputs, reachable
-from gradlint.facts.aliases import bare, canonical, is_module
-from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES
+from gradlint.facts.aliases import bare, canonical, is_inplace, is_module
+from gradlint.facts.traits import FROM_SIZES, RANDOM, RANDOM_IN_TRAINING, SIZE_BY_VALUES, UNBATCHED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.level import Level
@@ -33,6 +33,16 @@ def entered(machine: Machine, level: Level) -> Iterator[Level]:
         yield level
     finally:
         machine.transforms.remove(level)
+
+
+@contextmanager
+def left(machine: Machine, level: Level) -> Iterator[None]:
+    """What runs is no part of the function of the innermost transform: it computes all runs of it together."""
+    assert machine.transforms.pop() is level
+    try:
+        yield
+    finally:
+        machine.transforms.append(level)
 
 
 def unsupported(
@@ -119,6 +129,14 @@ def refuses_number(
     return level is not None
 
 
+def refuses_numbers(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> bool:
+    """range(x.sum()), math.sqrt(x): return whether a value that stands for several is taken for a Python number."""
+    if not machine.transforms:
+        return False
+    refs = [ref for one in values if (ref := known_tensor(machine, state, one)) is not None]
+    return any(refuses_number(machine, state, ref, "number", node) for ref in refs)
+
+
 def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode) -> bool:
     """if x.sum() > 0: one way cannot be taken for all."""
     ref = known_tensor(machine, state, test)
@@ -129,22 +147,68 @@ def refuses_test(machine: Machine, state: State, test: Value, node: cst.CSTNode)
 
 
 def refuses_operation(
-    machine: Machine, state: State, name: str, inputs: Iterable[Ref | None], flags: dict[str, object], node: cst.CSTNode
+    machine: Machine, state: State, name: str, inputs: Sequence[Ref], flags: dict[str, object], node: cst.CSTNode
 ) -> bool:
-    """Random numbers, and results whose size depends on the values."""
+    """Refuse random numbers, writes to running statistics, and what depends on values or cannot be mapped."""
     one = canonical(name)
-    if (one in RANDOM or (one in RANDOM_IN_TRAINING and _drops(flags))) and refuses_random(machine, node):
+    if one in RANDOM or (one in RANDOM_IN_TRAINING and _drops(flags)) or _drops_attention(one, flags):
+        drawn = inputs[0] if inputs and is_inplace(name) else None
+        if refuses_random(machine, node) or _drawn_once(machine, state, drawn, bare(name), node):
+            return True
+    if one == "batch_norm" and _tracks(name, flags) and _statistics_written(machine, flags["@module"], node):
         return True
+    reason: Unsupported | None = None
     if one == "batch_norm" and _tracks(name, flags):
-        return any(ref is not None and refuses_number(machine, state, ref, "batch-norm", node) for ref in inputs)
-    if one not in SIZE_BY_VALUES or (one == "where" and sum(1 for _ in inputs) != 1):
+        reason = "batch-norm"
+    elif one in SIZE_BY_VALUES and (one != "where" or len(inputs) == 1):
+        reason = "size"
+    elif one in UNBATCHED:
+        reason = "no-batching"
+    elif one == "one_hot" and flags.get("num_classes", -1) == -1:
+        reason = "num-classes"
+    if reason is None:
         return False
-    return any(ref is not None and refuses_number(machine, state, ref, "size", node, bare(name)) for ref in inputs)
+    return any(refuses_number(machine, state, ref, reason, node, bare(name)) for ref in inputs)
+
+
+def _statistics_written(machine: Machine, module: object, node: cst.CSTNode) -> bool:
+    """Return whether a batch norm that was made outside writes to its running statistics in a derivative."""
+    made = module if isinstance(module, int) else 0
+    level = next((one for one in machine.transforms if one.kind != "map" and made < one.since), None)
+    if level is not None:
+        machine.emit(CapturedWrite(node, "batch_norm", False, None, level.node, level.name))
+    return level is not None
+
+
+def _drawn_once(machine: Machine, state: State, ref: Ref | None, op: str, node: cst.CSTNode) -> bool:
+    """Return whether numbers that should differ are drawn into a tensor that is the same for all runs."""
+    for level in _maps(machine):
+        if ref is not None and level.apart and _is_one(state, level, tensor_at(state, ref)):
+            unsupported(machine, node, "random-shared", op, level)
+            return True
+    return False
 
 
 def _tracks(name: str, flags: dict[str, object]) -> bool:
     """Return whether a batch norm is a module that certainly writes to its running statistics."""
     return is_module(name) and flags.get("training") is True and flags.get("track_running_stats", True) is True
+
+
+def refuses_escaped(machine: Machine, state: State, refs: Iterable[Ref], op: str, node: cst.CSTNode) -> bool:
+    """Return whether a tensor is used that stood for several in a function that `vmap` has run before."""
+    if not machine.left:
+        return False
+    roots = [tensor_at(state, ref).node for ref in refs]
+    for one in reachable(roots, lambda node: () if node.op == JOINED else inputs(node), _MOST):
+        level = machine.left.get(one.id)
+        if level is not None:
+            unsupported(machine, node, "escaped", op, level)
+            return True
+    return False
+
+
+JOINED = "vmap"
+"""The operation of a result that holds those of all runs of the function."""
 
 
 def refuses_random(machine: Machine, node: cst.CSTNode) -> bool:
@@ -162,12 +226,29 @@ def _drops(flags: dict[str, object]) -> bool:
     return flags.get("training") is True
 
 
+def _drops_attention(one: str, flags: dict[str, object]) -> bool:
+    """Return whether attention certainly drops weights."""
+    if one == "nn.MultiheadAttention":
+        return flags.get("training") is True and _is_positive(flags.get("dropout"))
+    return one == "scaled_dot_product_attention" and _is_positive(flags.get("dropout_p"))
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, (int, float)) and value > 0
+
+
 def refuses_mask(machine: Machine, state: State, index: Value, node: cst.CSTNode) -> bool:
-    """x[x > 0]: for each run another number of elements."""
+    """x[x > 0], x[:n]: for each run another number of elements."""
+    if isinstance(index, slice):
+        return refuses_numbers(machine, state, (index.start, index.stop, index.step), node)
     mask = known_tensor(machine, state, index)
     if mask is None or tensor_at(state, mask).dtype != "bool":
         return False
     return refuses_number(machine, state, mask, "mask", node)
+
+
+_FORWARD_MAPPED = frozenset({"jacfwd", "hessian"})
+"""Transforms that run the function on all tangents at once, below `vmap` of their own."""
 
 
 def refuses_custom(machine: Machine, has_setup: bool, maps: bool, twice: bool, name: str, node: cst.CSTNode) -> bool:
@@ -179,6 +260,8 @@ def refuses_custom(machine: Machine, has_setup: bool, maps: bool, twice: bool, n
     if twice and level is not None and level is machine.transforms[-1]:
         unsupported(machine, node, "two-vmap-rules", name, level)
         return True
+    if machine.transforms[-1].name in _FORWARD_MAPPED:
+        level = machine.transforms[-1]
     if maps or level is None or level is not machine.transforms[-1]:
         return False
     unsupported(machine, node, "no-vmap-rule", name, level)

@@ -16,8 +16,17 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import new_tensor
 from gradlint.interpreter.torch.transform.inside import RAISED, is_raised, mismatch, run
 from gradlint.interpreter.torch.transform.level import Level
-from gradlint.interpreter.torch.transform.levels import mapped
-from gradlint.interpreter.torch.transform.trees import changed, no_tensor, other_leaf, tensor_of
+from gradlint.interpreter.torch.transform.levels import JOINED, mapped
+from gradlint.interpreter.torch.transform.trees import (
+    changed,
+    covers,
+    leaves,
+    no_tensor,
+    other_leaf,
+    paired,
+    structure,
+    tensor_of,
+)
 
 RUN = "torch.func.<map>"
 
@@ -52,7 +61,7 @@ class _Run:
         self.asked = asked
         self.args = args
         self.node = node
-        self.level = Level("map", "vmap", node, asked.randomness != "error")
+        self.level = Level("map", "vmap", node, asked.randomness != "error", asked.randomness == "different")
         self.sizes: set[int] = set()
         self.known = True
 
@@ -80,21 +89,29 @@ class _Run:
             return given
         return None
 
-    def split(self, value: Value, dim: Value) -> Value:
+    def split(self, value: Value, dims: Value) -> Value:
         """Return an argument as the function sees it."""
-        if dim is None:
+        asked, nested = structure(self.state, dims), structure(self.state, value)
+        if dims is None:
             return value
-        if type(dim) is not int:
+        if type(dims) is int and nested is None:
+            return changed(self.state, value, lambda leaf: self._part(leaf, dims))
+        if asked is None or nested is None:
             self.known = False
             return value
-        if (other := other_leaf(self.state, value)) is not None:
-            self.refuse("map-kind", other)
+        if not covers(asked, nested):
+            self.refuse("in-dims-structure")
             return value
-        return changed(self.state, value, lambda leaf: self._part(leaf, dim))
+        return paired(self.state, value, dims, self._part)
 
-    def _part(self, leaf: Value, dim: int) -> Value:
+    def _part(self, leaf: Value, dim: Value) -> Value:
+        if dim is None or not self.known:
+            return leaf
+        if type(dim) is int and (other := no_tensor(self.state, leaf)) is not None:
+            self.refuse("map-kind", other)
+            return leaf
         record = tensor_of(self.state, leaf)
-        if record is None:
+        if record is None or type(dim) is not int:
             self.known = False
             return leaf
         shape = record.shape
@@ -121,11 +138,14 @@ class _Run:
     def joined(self, value: Value) -> Value:
         """Return what the caller gets: the results side by side."""
         out = self.asked.out_dims
+        if any(isinstance(one, (str, float)) for one in leaves(self.state, out) or ()):
+            self.refuse("out-dims-kind")
+            return RAISED
         parts = [(value, out)]
         if type(out) is tuple and type(value) is tuple and len(out) == len(value):
             parts = list(zip(value, out, strict=True))
         for part, dim in parts:
-            if dim is not None and (other := other_leaf(self.state, part)) is not None:
+            if type(dim) is int and (other := other_leaf(self.state, part)) is not None:
                 self.refuse("output-kind", other)
                 return RAISED
         if type(out) is tuple and type(value) is tuple and len(out) != len(value):
@@ -134,17 +154,22 @@ class _Run:
         if type(out) is tuple and len(out) != 1 and tensor_of(self.state, value) is not None:
             self.refuse("out-dims-single", len(out))
             return RAISED
-        if type(out) is tuple and type(value) is tuple:
-            return tuple(self._whole(one, dim) for one, dim in zip(value, out, strict=True))
-        return self._whole(value, out[0] if type(out) is tuple and out else out)
-
-    def _whole(self, value: Value, dim: Value) -> Value:
-        return changed(self.state, value, lambda leaf: self._stacked(leaf, dim))
+        if type(out) is tuple and tensor_of(self.state, value) is not None:
+            out = out[0]
+        asked, nested = structure(self.state, out), structure(self.state, value)
+        if nested is None:
+            return changed(self.state, value, lambda leaf: self._stacked(leaf, out))
+        if asked is None:
+            return Unknown()
+        if not covers(asked, nested):
+            self.refuse("out-dims-structure")
+            return RAISED
+        return paired(self.state, value, out, self._stacked)
 
     def _stacked(self, leaf: Value, dim: Value) -> Value:
         record = tensor_of(self.state, leaf)
         if record is None:
-            return Unknown(None, leaf.origin) if isinstance(leaf, Unknown) else leaf
+            return Unknown(None, leaf.origin) if isinstance(leaf, Unknown) else Unknown() if dim is not None else leaf
         if dim is None:
             if mapped_here(self.level, self.machine, record):
                 self.refuse("out-dims-none")
@@ -157,7 +182,7 @@ class _Run:
                 return RAISED
             at = dim % rank
             shape = (*record.shape[:at], *self.sizes, *record.shape[at:])
-        made = Node("vmap", self.node, [Edge(record.node, record.grad)], tracked=record.grad)
+        made = Node(JOINED, self.node, [Edge(record.node, record.grad)], tracked=record.grad)
         return new_tensor(self.state, made, grad=record.grad, dtype=record.dtype, shape=shape)
 
 
@@ -184,8 +209,7 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
     if dims is None:
         return RAISED
     inner = tuple(one.split(value, dim) for value, dim in zip(given.positional, dims, strict=True))
-    # What is no tensor is the same for all, among arguments by name.
-    named = {name: value if no_tensor(state, value) else one.split(value, 0) for name, value in given.keywords.items()}
+    # Arguments by name are the same for all.
     if one.known and not one.level.mapped:
         one.refuse("map-no-tensor")
     elif one.known and len(one.sizes) > 1:
@@ -193,5 +217,8 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
         one.known = False
     if not one.known:
         return RAISED
-    value = run(machine, state, one.level, asked.function, Args(inner, named), node)
-    return RAISED if is_raised(value) else one.joined(value)
+    value = run(machine, state, one.level, asked.function, Args(inner, given.keywords), node)
+    if is_raised(value):
+        return RAISED
+    machine.left.update(dict.fromkeys(one.level.mapped, one.level))
+    return one.joined(value)

@@ -60,6 +60,8 @@ def make_dual(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     other = no_tensor(state, args.get(1, "tangent"))
     if other is not None:
         return mismatch(machine, node, "make_dual", "dual-kind", other)
+    if tangent is not None and can_require_grad(tensor_at(state, tangent).dtype) is False:
+        return mismatch(machine, node, "make_dual", "dual-dtype", tensor_at(state, tangent).dtype)
     if tangent is not None and same_shape(tensor_at(state, tangent).shape, record.shape) is False:
         return mismatch(machine, node, "make_dual", "dual-shape")
     tracked = record.grad if state.grad else False if state.grad is False else None

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+import libcst as cst
+
+from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import State
-from gradlint.domain.value import Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Class, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import NO_TENSOR, is_scalar
 
 Shape: TypeAlias = "tuple[Shape, ...] | str"
@@ -56,6 +60,50 @@ def structure(state: State, value: Value) -> Shape | None:
         kind = "dict" + repr(sorted(map(repr, record.items)))
     below = [structure(state, item) for item in items]
     return None if any(one is None for one in below) else (kind, *(one for one in below if one is not None))
+
+
+def refuses_rule(machine: Machine, state: State, cls: Ref, value: Value, node: cst.CSTNode) -> bool:
+    """Return whether the method `vmap` of a custom function returned other than an output and its dimensions."""
+    record = state.heap.get(cls.id)
+    name = record.name if isinstance(record, Class) else "the function"
+    nested = structure(state, value)
+    if nested == "*" or (type(value) is tuple and len(value) != 2):
+        machine.emit(TransformMismatch(node, "vmap", "rule-pair", name))
+        return True
+    if type(value) is not tuple:
+        return False
+    output, dims = (structure(state, one) for one in value)
+    if output is None or dims is None or covers(dims, output):
+        return False
+    machine.emit(TransformMismatch(node, "vmap", "rule-dims", name))
+    return True
+
+
+def covers(dims: Shape, nested: Shape) -> bool:
+    """Return whether dimensions fit nested tensors: one stands for all that is below it."""
+    if dims == "*":
+        return True
+    if type(dims) is str or type(nested) is str or dims[0] != nested[0] or len(dims) != len(nested):
+        return False
+    return all(covers(one, other) for one, other in zip(dims[1:], nested[1:], strict=True))
+
+
+def paired(state: State, value: Value, dims: Value, change: Callable[[Value, Value], Value]) -> Value:
+    """Return the same nesting with other leaves, made of each leaf and of the dimension that it has in `dims`."""
+    if type(value) is tuple:
+        below = dims if type(dims) is tuple else (dims,) * len(value)
+        return tuple(paired(state, item, dim, change) for item, dim in zip(value, below, strict=True))
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    other = state.heap.get(dims.id) if isinstance(dims, Ref) else None
+    if isinstance(record, Sequence):
+        below = other.items if isinstance(other, Sequence) else (dims,) * len(record.items)
+        items = tuple(paired(state, item, dim, change) for item, dim in zip(record.items, below, strict=True))
+        return state.new(record._replace(items=items))
+    if isinstance(record, Mapping):
+        named = other.items if isinstance(other, Mapping) else dict.fromkeys(record.items, dims)
+        found = {key: paired(state, item, named[key], change) for key, item in record.items.items()}
+        return state.new(record._replace(items=found))
+    return change(value, dims)
 
 
 def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Value:
