@@ -71,6 +71,12 @@ ARITHMETIC: Final = _trait("arithmetic")
 UPDATES: Final = _trait("updates")
 """In place, moves the value by what is given: a step of an optimizer, or an average."""
 
+DENSE_ONLY: Final = _trait("dense_only")
+"""Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
+
+ONCE_ONLY: Final = _trait("once_only")
+"""Has a derivative, but its derivative has none: measured, torch raises in the second backward."""
+
 MEANS: Final = _trait("means")
 """Sums up elements, with the same weight for all."""
 

@@ -21,6 +21,7 @@ from gradlint.domain.announcement import Announcement, Handler, Listener, handle
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event
+from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
@@ -146,6 +147,7 @@ class Machine(ABC):
         self.frozen: dict[int, cst.CSTNode] = {}
         self.optimized: set[int] = set()
         self.without_backward: dict[int, cst.CSTNode] = {}
+        self.without_second: dict[int, Node] = {}
         self.constant_gradients: set[int] = set()
         self.by_views: set[int] = set()
         """The nodes of writes to views, which torch records as `CopySlices`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import libcst as cst
 
@@ -82,3 +83,26 @@ class NoDerivative(Refusal):
     """An operation gets an input that requires grad, for which it has no derivative."""
 
     op: str
+
+
+class SparseUnsupported(Refusal):
+    """A sparse tensor is asked for what it does not give, by `op`.
+
+    "operation": the operation is not implemented for sparse tensors. "uncoalesced": the tensor is not coalesced.
+    """
+
+    op: str
+    reason: Literal["operation", "uncoalesced"]
+
+
+class AttributeDeleted(Refusal):
+    """An attribute `name` of a tensor is deleted that every tensor has."""
+
+    name: str
+
+
+class TensorForNumber(Refusal):
+    """An operation gets a tensor that requires grad as the argument `name`, where it takes a number."""
+
+    op: str
+    name: str

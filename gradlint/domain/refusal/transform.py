@@ -27,6 +27,8 @@ Mismatch: TypeAlias = Literal[
     "in-dims-count", "out-dims-count", "out-dims-single", "out-dims-none", "out-dim",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
+    # `functional_call` and `stack_module_state`.
+    "call-tied", "call-twice", "call-kind", "models-none", "models-class", "models-mode", "models-flag",
     "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""

@@ -17,20 +17,21 @@ from gradlint.domain.refusal.inplace import (
     UnrebasedView,
 )
 from gradlint.domain.refusal.shapes import ShapeMismatch
-from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative, SparseUnsupported, TensorForNumber
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
-from gradlint.facts.traits import ANY_SHAPE_INPLACE, RESHAPES_INPLACE, WEIGHTED_LOSSES
+from gradlint.facts.numbers import numbers_of
+from gradlint.facts.traits import ANY_SHAPE_INPLACE, DENSE_ONLY, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
-from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import SPARSE, both, either, known_tensor, refuses_uninitialized, tensor_at
 from gradlint.interpreter.torch.transform.duals import refuses_dual
 from gradlint.interpreter.torch.transform.levels import refuses_operation
 from gradlint.shapes.infer import result
@@ -52,6 +53,8 @@ def apply(
     if not entry.row.samples:  # Nothing of it could be measured.
         return unknown_call(machine, state, args.values(), node)
     call = Operation(machine, state, entry, args, node, extra)
+    if not isinstance(node, cst.Attribute) and _uninitialized(call):
+        return Unknown("raised")
     call.config = config
     call.inputs.extend(parts)
     if call.mistaken or _of_nothing(call) or _misfits(call):
@@ -69,6 +72,12 @@ def apply(
     if writes.may:
         return _write(call, writes)
     return results(call)
+
+
+def _uninitialized(call: Operation) -> bool:
+    """Return whether an input is a parameter without a size, as lazy modules have them."""
+    given = (one.ref for one in call.inputs if one.ref is not None)
+    return any(refuses_uninitialized(call.machine, call.state, one, bare(call.name), call.node) for one in given)
 
 
 def _of_nothing(call: Operation) -> bool:
@@ -104,6 +113,17 @@ def _unsupported(call: Operation) -> bool:
 
 def _refused_inputs(call: Operation) -> None:
     """Refuse inputs that require grad and may not."""
+    first = next((one.ref for one in call.inputs if one.ref is not None), None)
+    if call.canonical in DENSE_ONLY and first is not None and SPARSE in tensor_at(call.state, first).tags:
+        call.machine.emit(SparseUnsupported(call.node, call.name, "operation"))
+        return
+    numbers = numbers_of(call.canonical)
+    named = {**(call.config or {}), **{one.label: one.ref for one in call.inputs}} if numbers else {}
+    for name in numbers:
+        given = known_tensor(call.machine, call.state, named.get(name))
+        if given is not None and tensor_at(call.state, given).grad is True:
+            call.machine.emit(TensorForNumber(call.node, call.name, name))
+            return
     if call.state.grad is not True:
         return
     refused = call.labels(call.entry.row.raises_if_requires_grad).must

@@ -22,6 +22,7 @@ from gradlint.interpreter.torch.backward import (
     second_edges,
     troubled,
     walk,
+    without_second,
 )
 from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
 from gradlint.interpreter.torch.backward_roots import (
@@ -264,6 +265,9 @@ def _gradients(
         # What a formula kept of a tracked tensor it keeps again for the second derivative.
         frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
         gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
+        once = without_second(roots, state, record)
+        if once is not None:
+            machine.without_second[gradient.id] = once
         made.append(
             new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
         )

@@ -52,6 +52,9 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "must implement the jvp",
         "strict",
         "only",
+        "multiple values for keys",
+        "multiple dictionaries",
+        "is not an instance of torch.Tensor",
     )
     bad = """\
 import torch
@@ -150,6 +153,13 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "dual-tangent": "is given a tangent that is dual itself",
     "dual-out": "is given a dual tensor, which `out=` does not support",
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
+    "call-tied": "is given different tensors for `{got}` and for the name of a tensor that is tied to it",
+    "call-twice": "is given `{got}` in two dictionaries",
+    "call-kind": "is given {got} in place of a tensor",
+    "models-none": "is given no module",
+    "models-class": "is given modules of different classes",
+    "models-mode": "is given modules of which some are in training mode and some in evaluation mode",
+    "models-flag": "is given modules whose parameters `{got}` differ in `requires_grad`",
     "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 
