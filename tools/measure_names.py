@@ -30,6 +30,8 @@ NAMESPACES = (
     *("torch.nn.parallel", "torch.optim", "torch.optim.lr_scheduler", "torch.autograd", "torch.linalg", "torch.fft"),
     *("torch.special", "torch.distributions", "torch.utils", "torch.utils.data", "torch.cuda", "torch.cuda.amp"),
     *("torch.amp", "torch.backends", "torch.backends.cudnn", "torch.nn.utils.parametrizations", "torch.functional"),
+    *("torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.func", "torch.autograd.functional"),
+    *("torch.autograd.forward_ad", "torch.autograd.graph", "torch.utils.checkpoint"),
 )
 CLASSES = ("torch.Tensor", "torch.nn.Module", "torch.optim.Optimizer")
 
@@ -112,7 +114,9 @@ DEPRECATED: dict[str, tuple[str, Callable[[Any], object]]] = {
 CALLED = (
     *("torch", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.nn.utils.rnn"),
     *("torch.optim", "torch.optim.lr_scheduler", "torch.autograd", "torch.distributions", "torch.utils.data"),
-    *("torch.amp", "torch.cuda.amp", *CLASSES),
+    *("torch.amp", "torch.cuda.amp", "torch.nn.utils.parametrize", "torch.nn.utils.parametrizations"),
+    *("torch.nn.utils.prune", "torch.func", "torch.autograd.functional", "torch.autograd.forward_ad"),
+    *("torch.autograd.graph", "torch.utils.checkpoint", *CLASSES),
 )
 """Whose functions, classes and methods are asked by which names they take their arguments."""
 
@@ -239,12 +243,16 @@ def _of_extension(path: str, function: object) -> set[str]:
     """
     entry = load().find(path.removeprefix("torch."))
     if entry is None:
-        return set()
+        return set(_UNDOCUMENTED.get(path, ()))
     taken = {param.name for overload in entry.sig.overloads for param in overload if not param.variadic}
     if not inspect.isclass(function):
         heading = (getattr(function, "__doc__", None) or "").strip().partition("->")[0].partition("\n\n")[0]
         taken |= set(re.findall(r"\b(\w+)(?=[,)=])", heading)) | _in_complaint(function)
     return taken.union(*(twins for name, twins in TWINS.items() if name in taken))
+
+
+_UNDOCUMENTED = {"torch.autograd.Variable": ("data", "requires_grad", "volatile")}
+"""What classes in C++ take that say it nowhere (torch/csrc/autograd/python_variable.cpp)."""
 
 
 def _in_complaint(function: object) -> set[str]:

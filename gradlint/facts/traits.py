@@ -71,6 +71,12 @@ ARITHMETIC: Final = _trait("arithmetic")
 UPDATES: Final = _trait("updates")
 """In place, moves the value by what is given: a step of an optimizer, or an average."""
 
+DENSE_ONLY: Final = _trait("dense_only")
+"""Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
+
+ONCE_ONLY: Final = _trait("once_only")
+"""Has a derivative, but its derivative has none: measured, torch raises in the second backward."""
+
 MEANS: Final = _trait("means")
 """Sums up elements, with the same weight for all."""
 
@@ -264,7 +270,15 @@ ONE_DTYPE: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 NUMBERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {name: tuple(parameters.split()) for name, parameters in _map("numbers").items()}
 )
-"""The parameters that take a Python number, and a tensor only if it does not require grad: its number is taken."""
+"""The parameters that take a Python number, and a tensor only if it does not require grad: its number is taken.
+
+Only those that `python -m tools.measure_numbers` does not measure: `gradlint.facts.numbers` has all.
+"""
+
+SLOPES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {name: tuple(parameters.split()) for name, parameters in _map("slopes").items()}
+)
+"""Activations, with the parameters whose mean is their slope where the input is negative."""
 
 ONE_DTYPE_MODULES: Final = _trait("one_dtype_modules")
 """As a module, wants an input of the type of its parameters."""

@@ -76,7 +76,7 @@ def _check(answer: Confirmation) -> None:
     assert raised is not None, answer.repro
     lines = answer.repro.splitlines()
     if answer.error is not None:
-        assert f"{raised.type}: {_words(raised.text)}" == _words(answer.error)
+        assert _words(f"{raised.type}: {raised.text}") == _words(answer.error)
         assert lines[(raised.line or 0) - 1].endswith(f"# {raised.type}")
     elif lines[-1].startswith("assert "):
         assert (raised.type, raised.line) == ("AssertionError", len(lines)), answer.repro

@@ -333,46 +333,16 @@ M, V, S = torch.rand(3, 3), torch.rand(3), torch.tensor(0.5)
 PAIR = torch.tensor([1.0, -1.0, 1.0])
 
 CALLS: dict[str, tuple[Any, ...]] = {
-    **dict.fromkeys(("add", "sub", "allclose", "isclose", "dist"), (V, V)),
-    **dict.fromkeys(("addcdiv", "addcmul"), (V, V, V)),
     "addmm": (M, M, M),
-    "addbmm": (M, M[None], M[None]),
     "baddbmm": (M[None], M[None], M[None]),
-    "addmv": (V, M, V),
-    "addr": (M, V, V),
     "arange": (),
-    "batch_norm": (M, V, V),
-    **dict.fromkeys(("dropout2d", "feature_alpha_dropout"), (M[None, None],)),
-    "dropout3d": (M[None, None, None],),
-    "cdist": (M, M),
-    "cosine_embedding_loss": (M, M, PAIR),
-    **dict.fromkeys(("cosine_similarity", "pairwise_distance"), (M, M)),
-    "pdist": (M,),
     "full": ((2,),),
     "new_full": (V, (2,)),
-    "group_norm": (M[None], 1),
-    "hinge_embedding_loss": (V, PAIR),
-    **dict.fromkeys(("huber_loss", "poisson_nll_loss"), (V, V)),
-    "index_add": (V, 0, torch.tensor([0]), V[:1]),
-    "instance_norm": (M[None],),
-    **dict.fromkeys(("layer_norm", "rms_norm"), (V, (3,))),
-    "margin_ranking_loss": (V, V, PAIR),
-    "multi_margin_loss": (M, torch.tensor([0, 1, 2])),
-    "pad": (V, (1, 1), "constant"),
-    "renorm": (M,),
-    "scaled_dot_product_attention": (M, M, M),
-    "triplet_margin_loss": (M, M, M),
 }
 """What the operations are given, other than one tensor."""
 
 OTHERS: dict[str, dict[str, object]] = {
     "arange": {"start": 0, "end": 2, "step": 1},
-    "batch_norm": {"training": True},
-    "hardtanh": {"min_val": 0, "max_val": 1},
-    "histc": {"min": 0, "max": 1},
-    "renorm": {"p": 1, "dim": 0, "maxnorm": 1},
-    "threshold": {"threshold": 0.1, "value": 0.1},
-    "rrelu": {"lower": 0.1, "upper": 0.6, "training": True},
     "uniform_": {"from": 0, "to": 1},
 }
 """Other arguments without which the operations do not run."""

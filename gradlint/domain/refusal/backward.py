@@ -145,3 +145,10 @@ class NoneGradientUsed(Refusal):
     """A `.grad` that is None is computed with; its tensor is made at `made`. It is Python that raises."""
 
     made: cst.CSTNode | None
+
+
+class SecondDerivativeMissing(Refusal):
+    """A backward goes through a gradient of an operation, called at `made`, whose derivative has no derivative."""
+
+    op: str
+    made: cst.CSTNode

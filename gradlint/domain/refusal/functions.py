@@ -167,3 +167,10 @@ class CheckpointOption(Refusal):
 
     name: str
     reentrant: bool
+
+
+class DistributionLacks(Refusal):
+    """A `distribution` is asked for a sample or a number by a `method` that its class does not implement."""
+
+    distribution: str
+    method: str

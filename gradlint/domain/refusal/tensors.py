@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import libcst as cst
 
@@ -61,12 +62,6 @@ class FlagCalled(Refusal):
     """`x.requires_grad(True)`: the flag is a bool, which Python does not call."""
 
 
-class AttributeDeleted(Refusal):
-    """`del x.data`, `del x.requires_grad`: the attribute `name` of a tensor cannot be deleted."""
-
-    name: str
-
-
 class DataIncompatible(Refusal):
     """What is assigned to `.data` has other storage or another kind of type, or is no tensor."""
 
@@ -85,10 +80,29 @@ class DeepcopiedNonleaf(Refusal):
 
 
 class NoDerivative(Refusal):
-    """An operation gets an input that requires grad, for which it has no derivative.
+    """An operation gets an input that requires grad, for which it has no derivative."""
 
-    `number`: the parameter that takes a Python number, if it is such a one.
+    op: str
+
+
+class SparseUnsupported(Refusal):
+    """A sparse tensor is asked for what it does not give, by `op`.
+
+    "operation": the operation is not implemented for sparse tensors. "uncoalesced": the tensor is not coalesced.
     """
 
     op: str
-    number: str = ""
+    reason: Literal["operation", "uncoalesced"]
+
+
+class AttributeDeleted(Refusal):
+    """An attribute `name` of a tensor is deleted that every tensor has."""
+
+    name: str
+
+
+class TensorForNumber(Refusal):
+    """An operation gets a tensor that requires grad as the argument `name`, where it takes a number."""
+
+    op: str
+    name: str

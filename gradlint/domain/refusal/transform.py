@@ -28,8 +28,10 @@ Mismatch: TypeAlias = Literal[
     "out-dims-none", "out-dim", "rule-pair", "rule-dims",
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
-    "call-keys", "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
+    "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
     "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
+    # `functional_call` and `stack_module_state`.
+    "call-keys", "call-tied", "call-twice", "call-kind", "models-none", "models-class", "models-mode", "models-flag",
 ]  # fmt: skip
 """What does not fit what. `kind`: something is no tensor, or is not what an option may be."""
 

@@ -24,6 +24,8 @@ from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
+from gradlint.interpreter.torch.parametrizations import written_whole
+from gradlint.interpreter.torch.reparametrized import kept_result
 from gradlint.interpreter.torch.tensor import SUMMARY, UNCOUNTED, known_tensor, new_leaf, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
@@ -174,6 +176,9 @@ def _copied(
         pairs = {key: _copied(machine, state, item, node, memo, depth + 1) for key, item in record.items.items()}
         state.put(fresh.id, record._replace(items=pairs))
     elif isinstance(record, Instance) and not any(find_in_class(state, record.cls, name) for name in _COPYING):
+        kept = kept_result(state, value)
+        if kept is not None:
+            machine.emit(DeepcopiedNonleaf(node, kept, alone=False))
         copied = record.mapped(lambda item: _copied(machine, state, item, node, memo, depth + 1))
         state.put(fresh.id, copied._replace(syntax=node))
     return fresh
@@ -260,6 +265,7 @@ LIBRARIES: dict[str, Native] = {
     "numpy.random.default_rng": lambda *_: External("numpy.random.Generator"),
     "numpy.random.RandomState": lambda *_: External("numpy.random.RandomState"),
     "math.*": _math,
+    **{f"pickle.{name}": written_whole(f"pickle.{name}") for name in ("dump", "dumps")},
     "gradlint.reveal": reveal_to_user,
     "random.*": lambda *_: Unknown("number"),
     **dict.fromkeys(

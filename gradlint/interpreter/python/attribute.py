@@ -9,6 +9,7 @@ from gradlint.domain import value as values
 from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.functions import FunctionWithoutApply
+from gradlint.domain.refusal.tensors import AttributeDeleted
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
@@ -16,13 +17,14 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
-from gradlint.interpreter.torch.attributes import look_at_saved, set_tensor_attribute, tensor_attribute
+from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.module_methods import METHODS as OF_MODULES
-from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, shown_tensor
+from gradlint.interpreter.torch.reparametrized import computed, way_of
+from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, known_tensor, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 from gradlint.source.lower.syntax import nodes_of
 
@@ -110,6 +112,8 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in record.attrs:
         if obj.id in machine.differentiated:
             machine.passes((node, "ctx"))
+        if way_of(record.attrs[name]) is not None:
+            return computed(machine, state, obj, name, node)
         return Unknown() if state.is_otherwise(obj.id, name) else record.attrs[name]
     if is_ctx(record):
         return ctx_attribute(machine, state, obj, name, node)
@@ -260,8 +264,13 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
         state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 
 
-def delete_attribute(state: State, obj: Value, name: Value) -> None:
+def delete_attribute(machine: Machine, state: State, obj: Value, name: Value, node: cst.CSTNode) -> None:
     """del obj.name; under a name that is not known anything may be gone."""
+    tensor = known_tensor(machine, state, obj)
+    if tensor is not None and name == "grad":
+        set_tensor_attribute(machine, state, tensor, "grad", None, node)
+    elif tensor is not None and isinstance(name, str) and name in UNDELETABLE:
+        machine.emit(AttributeDeleted(node, name))
     record = state[obj] if isinstance(obj, Ref) else None
     if isinstance(obj, Ref) and isinstance(record, Instance):
         if isinstance(name, str):

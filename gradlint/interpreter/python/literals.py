@@ -5,11 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.announcement import Assigned, Discarded, LoopVariableRebound, Stored
-from gradlint.domain.refusal.tensors import AttributeDeleted
 from gradlint.domain.size import is_work
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, simple
+from gradlint.interpreter.python.attribute import delete_attribute
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.module_parts import delete_part
 from gradlint.source.core import Append, Copy, Delete, Discard, Format, Make, MakeDict, MakeSlice, Rebind, StoreOuter
@@ -118,15 +118,13 @@ def delete(machine: Machine, state: State, instr: Delete) -> None:
         state.drop(instr.name)
         return
     target = machine.read(state, instr.obj)
+    if instr.name is not None:
+        delete_attribute(machine, state, target, instr.name, instr.node)
+        return
     if not isinstance(target, Ref):
         return
     record = state[target]
-    if isinstance(record, Tensor) and instr.name in ("data", "requires_grad"):
-        machine.emit(AttributeDeleted(instr.node, instr.name))
-    elif isinstance(record, Instance) and instr.name is not None:
-        attrs = {name: value for name, value in record.attrs.items() if name != instr.name}
-        state.put(target.id, record._replace(attrs=attrs))
-    elif isinstance(record, Instance) and instr.index is not None:
+    if isinstance(record, Instance) and instr.index is not None:
         delete_part(state, target, record, machine.read(state, instr.index))
     elif isinstance(record, Mapping) and instr.index is not None:
         key = machine.read(state, instr.index)

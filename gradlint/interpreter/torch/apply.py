@@ -18,13 +18,14 @@ from gradlint.domain.refusal.inplace import (
     UnrebasedView,
 )
 from gradlint.domain.refusal.shapes import ShapeMismatch
-from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative, SparseUnsupported, TensorForNumber
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
-from gradlint.facts.traits import ANY_SHAPE_INPLACE, NUMBERS, RESHAPES_INPLACE, WEIGHTED_LOSSES
+from gradlint.facts.numbers import numbers_of
+from gradlint.facts.traits import ANY_SHAPE_INPLACE, DENSE_ONLY, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
@@ -32,7 +33,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
-from gradlint.interpreter.torch.tensor import both, either, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import SPARSE, both, either, known_tensor, refuses_uninitialized, tensor_at
 from gradlint.interpreter.torch.transform.duals import refuses_dual, refuses_forward
 from gradlint.interpreter.torch.transform.levels import (
     refuses_escaped,
@@ -59,6 +60,8 @@ def apply(
     if not entry.row.samples:  # Nothing of it could be measured.
         return unknown_call(machine, state, args.values(), node)
     call = Operation(machine, state, entry, args, node, extra)
+    if not isinstance(node, cst.Attribute) and _uninitialized(call):
+        return Unknown("raised")
     call.config = config
     call.inputs.extend(parts)
     if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call):
@@ -78,6 +81,12 @@ def apply(
     value = _write(call, writes) if writes.may else results(call)
     note_backward(call, value)
     return value
+
+
+def _uninitialized(call: Operation) -> bool:
+    """Return whether an input is a parameter without a size, as lazy modules have them."""
+    given = (one.ref for one in call.inputs if one.ref is not None)
+    return any(refuses_uninitialized(call.machine, call.state, one, bare(call.name), call.node) for one in given)
 
 
 def _of_nothing(call: Operation) -> bool:
@@ -129,6 +138,10 @@ def _unsupported(call: Operation) -> bool:
 
 def _refused_inputs(call: Operation) -> None:
     """Refuse inputs that require grad and may not."""
+    first = next((one.ref for one in call.inputs if one.ref is not None), None)
+    if call.canonical in DENSE_ONLY and first is not None and SPARSE in tensor_at(call.state, first).tags:
+        call.machine.emit(SparseUnsupported(call.node, call.name, "operation"))
+        return
     if call.state.grad is not True:
         return
     refused = call.labels(call.entry.row.raises_if_requires_grad).must
@@ -143,13 +156,13 @@ def _refused_inputs(call: Operation) -> None:
 
 def _takes_number(call: Operation) -> bool:
     """Return whether a tensor is refused where torch takes a Python number: it requires grad, or stands for several."""
-    given = {name: call.bound.get(name, (call.config or {}).get(name)) for name in NUMBERS.get(call.canonical, ())}
+    given = {name: call.bound.get(name, (call.config or {}).get(name)) for name in numbers_of(call.canonical)}
     if refuses_numbers(call.machine, call.state, given.values(), call.node):
         return True
     for name, value in given.items():
-        record = call.state.heap.get(value.id) if isinstance(value, Ref) else None
-        if isinstance(record, Tensor) and record.grad is True:
-            call.machine.emit(NoDerivative(call.node, call.name, name))
+        ref = known_tensor(call.machine, call.state, value)
+        if ref is not None and tensor_at(call.state, ref).grad is True:
+            call.machine.emit(TensorForNumber(call.node, call.name, name))
             return True
     return False
 

@@ -34,7 +34,16 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.backward import REPLACED
 from gradlint.interpreter.torch.switches import note_flag
-from gradlint.interpreter.torch.tensor import HIDDEN, STORED_ELSEWHERE, SUMMARY, known_tensor, same_memory, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    HIDDEN,
+    SPARSE,
+    STORED_ELSEWHERE,
+    SUMMARY,
+    known_tensor,
+    refuses_uninitialized,
+    same_memory,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_number
 
 Getter: TypeAlias = "Callable[[Machine, State, Ref, cst.CSTNode], Value]"
@@ -90,6 +99,8 @@ def _is_given(record: Tensor) -> bool:
 
 
 def _shape(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
+    if refuses_uninitialized(machine, state, ref, "shape", node):
+        return Unknown("raised")
     record = tensor_at(state, ref)
     return record.shape if record.shape is not None else machine.symbol("shape", ref)
 
@@ -181,6 +192,10 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
+UNDELETABLE = frozenset({"data", "requires_grad", "grad_fn", "is_leaf", "shape", "dtype", "device", "ndim", "_version"})
+"""Attributes that torch refuses to delete; to delete `.grad` makes it None (measured)."""
+
+
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
@@ -212,7 +227,7 @@ def replace_memory(
 ) -> None:
     """Give a tensor the memory of another, or a part of it; `by_data`: the program says so itself."""
     record = tensor_at(state, ref)
-    if source is not None and record.grad is True and _incompatible(record, source):
+    if source is not None and _incompatible(record, source):
         machine.emit(DataIncompatible(node))
         return
     if record.grad is True and record.leaf is True:
@@ -225,8 +240,10 @@ def replace_memory(
 
 
 def _incompatible(record: Tensor, source: Tensor) -> bool:
-    """Return whether a tensor that requires grad cannot take the memory of another: other storage, or integers."""
+    """Return whether a tensor cannot take the memory of another: other storage, or integers where it requires grad."""
     elsewhere = (source.tags ^ record.tags) & STORED_ELSEWHERE
+    if SPARSE in elsewhere or record.grad is not True:
+        return SPARSE in elsewhere
     return bool(elsewhere) or dtypes.can_require_grad(source.dtype) is False
 
 

@@ -14,14 +14,14 @@ import libcst as cst
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node, Saved, Tri
-from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
+from gradlint.domain.refusal.backward import SecondBackward, SecondDerivativeMissing, StaleSaved
 from gradlint.domain.refusal.functions import SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
 from gradlint.domain.walk import leaves as leaves_of
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import SAVES_AS_LISTED
+from gradlint.facts.traits import ONCE_ONLY, SAVES_AS_LISTED
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.absent_gradients import refuses_absent
@@ -136,6 +136,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
         if node.id in machine.raising:
             machine.emit(machine.raising[node.id](syntax))
             return True
+        once = machine.without_second.get(node.id)
+        if once is not None:
+            machine.emit(SecondDerivativeMissing(syntax, once.op, once.syntax))
+            return True
         if node.id in state.freed:
             earlier = state.freed[node.id]
             if earlier is None:
@@ -241,6 +245,13 @@ def _add_gradient(
         state.put(leaf, record._replace(accumulated=fresh))
     elif former is None or isinstance(former, NoGradient):
         state.put(leaf, record._replace(accumulated=Unknown("gradient")))
+
+
+def without_second(roots: list[Ref], state: State, target: Tensor) -> Node | None:
+    """Return an operation on the way to a target whose derivative has none, if a backward certainly goes through it."""
+    nodes = [tensor_at(state, root).node for root in roots]
+    between = nodes_between(nodes, {target.node.id})
+    return next((one for one in walk(nodes).certain if one.id in between and canonical(one.op) in ONCE_ONLY), None)
 
 
 def second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:

@@ -25,6 +25,7 @@ from gradlint.interpreter.torch.backward import (
     second_edges,
     troubled,
     walk,
+    without_second,
 )
 from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
 from gradlint.interpreter.torch.backward_roots import (
@@ -300,6 +301,9 @@ def _gradients(
         if once is not None:
             tracked = True
             machine.raising[gradient.id] = partial(DifferentiatedTwice, applied=once.syntax)
+        second = without_second(roots, state, record)
+        if second is not None:
+            machine.without_second[gradient.id] = second
         made.append(
             new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
         )

@@ -22,7 +22,15 @@ from gradlint.interpreter.torch.apply import note_wanted
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
-from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, new_leaf, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    UNINITIALIZED,
+    as_tensor,
+    known_tensor,
+    new_leaf,
+    new_tensor,
+    refuses_uninitialized,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
 from gradlint.shapes.operand import Operand
@@ -125,6 +133,8 @@ def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
 def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """nn.Parameter(data): a leaf of its own, whatever the data was computed from."""
     data = known_tensor(machine, state, args.get(0, "data"))
+    if data is not None and refuses_uninitialized(machine, state, data, "nn.Parameter", node):
+        return Unknown("raised")
     wanted = args.get(1, "requires_grad", True)
     record = None if data is None else tensor_at(state, data)
     if wanted is True and record is not None and dtypes.can_require_grad(record.dtype) is False:
@@ -137,6 +147,14 @@ def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if wanted is not True:
         fresh = tensor_at(state, ref)
         state.put(ref.id, fresh._replace(grad=False if wanted is False else None))
+    return ref
+
+
+def _unsized(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """nn.UninitializedParameter(): `materialize`, or a lazy module, gives it a size."""
+    ref = new_leaf(state, node, parameter=True, tags=frozenset({UNINITIALIZED}))
+    if args.get(0, "requires_grad", True) is not True:
+        state.put(ref.id, tensor_at(state, ref)._replace(grad=None))
     return ref
 
 
@@ -164,6 +182,8 @@ def initialise(machine: Machine, state: State, name: str, args: Args, node: cst.
     ref = as_tensor(machine, state, args.get(0, "tensor"), node) if args.has(0, "tensor") else None
     if ref is None or not (name.endswith("_") or newer(f"torch.{name}")):
         return Unknown("number")
+    if refuses_uninitialized(machine, state, ref, name.removeprefix("nn."), node):
+        return Unknown("raised")
     former, state.grad = state.grad, False
     write(machine, state, ref, name.removeprefix("nn.init.").rstrip("_") + "_", node)
     state.grad = former
@@ -181,6 +201,7 @@ CREATION: dict[str, Native] = {
     **{f"torch.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},
     **{f"torch.cuda.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},
     "torch.nn.Parameter": _parameter,
+    **dict.fromkeys(("torch.nn.UninitializedParameter", "torch.nn.parameter.UninitializedParameter"), _unsized),
     "torch.autograd.Variable": _variable,
 }
 """What a call of each of these gives, by path."""

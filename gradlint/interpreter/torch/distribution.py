@@ -11,6 +11,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.functions import DistributionLacks
 from gradlint.domain.shape import Dim, Shape, broadcast, broadcast_all
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Kept, Ref, Tensor, Unknown, Value
@@ -48,8 +49,19 @@ _DISCRETE = frozenset({"Categorical", "Bernoulli", "Beta"})
 _SMOOTH = {"log_prob": _KNOWN, "entropy": _DISCRETE, "rsample": _REPARAMETERISED}
 """The distributions of which what a method gives depends on every parameter."""
 
-_NO_RSAMPLE = (_KNOWN - _REPARAMETERISED) | {"Binomial"}
+_NO_RSAMPLE = (_KNOWN - _REPARAMETERISED) | {"Binomial", "LKJCholesky"}
 """Distributions without `rsample`."""
+
+_MISSING = {
+    "rsample": _NO_RSAMPLE,
+    "entropy": frozenset(
+        {
+            *("FisherSnedecor", "LKJCholesky", "LogisticNormal", "MixtureSameFamily", "NegativeBinomial", "Poisson"),
+            *("RelaxedBernoulli", "RelaxedOneHotCategorical", "VonMises"),
+        }
+    ),
+}
+"""The distributions that lack a method, measured with torch 2.13."""
 
 
 def new_distribution(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -65,6 +77,9 @@ def call_distribution(
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
     kind = _kind(record)
+    if _innermost(state, record) in _MISSING.get(name, ()):
+        machine.emit(DistributionLacks(node, _innermost(state, record), name))
+        return Unknown("raised")
     if name in ("sample", "rsample") and machine.transforms and refuses_random(machine, node):
         return Unknown("raised")
     if name == "sample":
@@ -107,6 +122,13 @@ def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode)
 
 def _kind(record: Instance) -> str:
     return record.cls.path.rpartition(".")[2] if isinstance(record.cls, External) else ""
+
+
+def _innermost(state: State, record: Instance) -> str:
+    """Return the class of a distribution; of one that takes dimensions of another for one event, that of the other."""
+    values = _arguments(record) if _kind(record) == "Independent" else ()
+    base = state.heap.get(values[0].id) if values and isinstance(values[0], Ref) else None
+    return _innermost(state, base) if isinstance(base, Instance) and base is not record else _kind(record)
 
 
 def _parameters(state: State, record: Instance) -> list[Tensor] | None:

@@ -46,14 +46,16 @@ from gradlint.interpreter.torch.graph_hooks import (
     saved_tensors_hooks,
 )
 from gradlint.interpreter.torch.inplace import bump, write
-from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
+from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method, sparse_tensor
 from gradlint.interpreter.torch.module import call_module_method, new_module
-from gradlint.interpreter.torch.module_parts import functional_call
+from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
+from gradlint.interpreter.torch.parametrizations import PARAMETRIZING, written_whole
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
 from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
+from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS
 
 
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
@@ -211,18 +213,6 @@ def _ask(name: str) -> Native:
     return call
 
 
-def _reparametrised(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """weight_norm, spectral_norm: the module comes back, its weight computed anew from other parameters."""
-    module = args.get(0, "module")
-    record = state[module] if isinstance(module, Ref) else None
-    if isinstance(module, Ref) and isinstance(record, Instance):
-        name = args.get(1, "name", "weight")
-        attrs = {key: value for key, value in record.attrs.items() if key != name}
-        loose = record.module._replace(loose=True)
-        state.put(module.id, record._replace(attrs=attrs, open=True, module=loose))
-    return module
-
-
 def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """clip_grad_norm_, clip_grad_value_: written in place to each gradient; without a bound, only measured."""
     given, bound = args.get(0, "parameters"), args.get(1, "max_norm", args.keywords.get("clip_value"))
@@ -293,13 +283,10 @@ SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
     **{f"{path}.from_pretrained": _from_pretrained(path) for path in ("torch.nn.Embedding", "torch.nn.EmbeddingBag")},
-    **{
-        f"torch.nn.utils.{name}": _reparametrised
-        for name in (
-            *("weight_norm", "spectral_norm", "parametrizations.weight_norm", "parametrizations.spectral_norm"),
-            *("parametrizations.orthogonal", "parametrize.register_parametrization"),
-        )
-    },
+    **PARAMETRIZING,
+    **WEIGHT_HOOKS,
+    "torch.sparse_coo_tensor": sparse_tensor,
+    "torch.save": written_whole("torch.save"),
     "torch.library.custom_op": _custom_op,
     CUSTOM_OP: lambda machine, state, args, node: machine.symbol("custom_op", node, syntax=node),
     "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
@@ -329,7 +316,6 @@ SPECIAL: dict[str, Native] = {
     "torch.manual_seed": lambda *_: None,
     **dict.fromkeys(("torch.set_default_dtype", "torch.set_default_tensor_type"), _other_default),
     **{f"torch.jit.{how}": _same for how in ("script", "ignore", "export", "unused")},
-    **{f"torch.nn.utils.remove_{how}_norm": _same for how in ("weight", "spectral")},
     **dict.fromkeys(("torch.compile", "torch.nn.SyncBatchNorm.convert_sync_batchnorm"), _same),
     **DATA,
     SAMPLER: new_sampler,
@@ -345,5 +331,6 @@ SPECIAL: dict[str, Native] = {
     "torch.distributed.tensor.parallel.parallelize_module": lambda machine, state, args, node: args.get(0, "module"),
     **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
     **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),
+    "torch.func.stack_module_state": stack_module_state,
 }
 """What needs words of its own, by path."""

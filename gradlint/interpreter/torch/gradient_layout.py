@@ -16,9 +16,8 @@ from gradlint.domain.refusal.optimizers import GradientLayout
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.interpreter.torch.tensor import SPARSE, tensor_at
 
-SPARSE = "sparse"
 _MAYBE = "perhaps sparse"
 _OF_MODULE = {True: "weight of a sparse embedding", None: "weight of an embedding, perhaps sparse"}
 _MODULES = frozenset({"nn.Embedding", "nn.EmbeddingBag"})

@@ -21,7 +21,15 @@ from gradlint.interpreter.torch.apply import apply, broken_view, refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
-from gradlint.interpreter.torch.tensor import both, either, known_tensor, new_tensor, tensor_at, view_of
+from gradlint.interpreter.torch.tensor import (
+    both,
+    either,
+    known_tensor,
+    new_tensor,
+    refuses_uninitialized,
+    tensor_at,
+    view_of,
+)
 from gradlint.interpreter.torch.transform.levels import refuses_mask
 from gradlint.shapes.index import index_misfit, indexed
 
@@ -29,7 +37,7 @@ from gradlint.shapes.index import index_misfit, indexed
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
-    if refuses_index(machine, state, record, index, node):
+    if refuses_uninitialized(machine, state, ref, "[]", node) or refuses_index(machine, state, record, index, node):
         return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")

@@ -57,8 +57,10 @@ from gradlint.interpreter.torch.parameters import (
     refuse_uninitialised,
     spelled_out,
 )
+from gradlint.interpreter.torch.parametrizations import assign_parametrized
+from gradlint.interpreter.torch.reparametrized import computed, note_call, way_of
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, call_scheduler, is_scheduler_path
-from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
+from gradlint.interpreter.torch.tensor import UNCOUNTED, UNINITIALIZED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed
 
 
@@ -75,7 +77,18 @@ def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.
         path, args = f"torch.nn.{lazy[1]}", args.prepend(Unknown("int"))  # The size that the first call tells.
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_module(machine, state, ref, path, args, node)
+    if lazy is not None:
+        _set_sized(state, ref, False)
     return ref
+
+
+def _set_sized(state: State, ref: Ref, sized: bool) -> None:
+    """Mark the parameters of a lazy module: whether a call has given them sizes."""
+    for value in state.at(ref, Instance).attrs.values():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor):
+            tags = record.tags - {UNINITIALIZED} if sized else record.tags | {UNINITIALIZED}
+            state.put(value.id, record._replace(tags=tags))
 
 
 _LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)")
@@ -162,6 +175,8 @@ def set_module_attribute(
     """obj.name = value: a tensor does not go where a parameter is registered."""
     machine.announce(state, AttributeSet(node, obj, name, value))
     former = record.attrs.get(name)
+    if assign_parametrized(machine, state, obj, name, former, node):
+        return
     if module_base(state, record) is not None:
         check_part(machine, state, obj, value, node)
         record = state[obj]  # type: ignore[assignment]
@@ -291,6 +306,8 @@ def _call_in_turn(
 def _call_torch_module(
     machine: Machine, state: State, ref: Ref, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
 ) -> Value:
+    if any(_is_unsized(state, value) for value in record.attrs.values()):
+        _set_sized(state, ref, True)
     flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
     flags |= {name: flag_of(machine, state, value) for name, value in record.config.items()}
     flags["@module"] = ref.id
@@ -299,12 +316,20 @@ def _call_torch_module(
         flags["training"] = facts.UNKNOWN
     parts: list[Input] = []
     for name, value in record.attrs.items():
+        if way_of(value) is not None:
+            value = computed(machine, state, ref, name, node)
+            note_call(state, ref, name)
         tensor = state.heap.get(value.id) if isinstance(value, Ref) else None
         if isinstance(value, Ref) and isinstance(tensor, Tensor):
             # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
             label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
             parts.append(Input("p.*" if tensor.parameter and "p.*" in entry.row.saved else label, value))
     return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
+
+
+def _is_unsized(state: State, value: Value) -> bool:
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Tensor) and UNINITIALIZED in record.tags
 
 
 def call_module_method(

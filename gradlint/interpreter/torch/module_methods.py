@@ -24,7 +24,7 @@ from gradlint.interpreter.torch.parameters import (
     parameters_of,
 )
 from gradlint.interpreter.torch.switches import note_flag, note_whole
-from gradlint.interpreter.torch.tensor import tensor_at
+from gradlint.interpreter.torch.tensor import refuses_uninitialized, tensor_at
 
 MANY_NAMES = 64
 """Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
@@ -121,6 +121,8 @@ def set_training(state: State, ref: Ref, mode: bool | None) -> None:
 
 
 def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if _refuses_lazy(machine, state, ref, "requires_grad_", node):
+        return Unknown("raised")
     wanted = args.get(0, "requires_grad", True)
     flag = wanted if isinstance(wanted, bool) else None
     for _, parameter in parameters_of(state, ref)[0]:
@@ -130,6 +132,20 @@ def _requires_grad(machine: Machine, state: State, ref: Ref, args: Args, node: c
         state.put(parameter.id, record._replace(grad=flag))
     note_whole(machine, ref, flag, node)
     return ref
+
+
+def _refuses_lazy(machine: Machine, state: State, ref: Ref, op: str, node: cst.CSTNode) -> bool:
+    """Return whether a method of the whole module uses a parameter that has no size yet."""
+    return any(refuses_uninitialized(machine, state, one, op, node) for _, one in parameters_of(state, ref)[0])
+
+
+def _sized(op: str) -> Method:
+    """Return a method that gives the module back, and needs the sizes of its parameters."""
+
+    def method(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        return Unknown("raised") if _refuses_lazy(machine, state, ref, op, node) else ref
+
+    return method
 
 
 def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -230,7 +246,8 @@ METHODS: dict[str, Method] = {
     "cpu": _itself,
     "xpu": _moved,
     "compile": _itself,
-    "share_memory": _itself,
+    "share_memory": _sized("share_memory"),
+    "to_empty": _sized("to_empty"),
     "to": _to,
     "float": _cast("float32"),
     "double": _cast("float64"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import libcst as cst
 
 from gradlint.domain.refusal.modules import ContainerWantsList
-from gradlint.domain.refusal.transform import TransformMismatch
+from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
@@ -15,6 +16,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parameters_of, parts
+from gradlint.interpreter.torch.tensor import nontensor
 
 _SEQUENTIAL = "torch.nn.Sequential"
 
@@ -139,7 +141,12 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     if args.keywords.get("strict") is True and (wrong := _wrong_key(state, module, args)) is not None:
         machine.emit(TransformMismatch(node, "functional_call", "call-keys", wrong))
         return Unknown("raised")
-    places = _places(state, module, args.get(1, "parameter_and_buffer_dicts"))
+    given = args.get(1, "parameter_and_buffer_dicts")
+    refused = _refused(state, module, given, args.keywords.get("tie_weights", True) is True)
+    if refused is not None:
+        machine.emit(TransformMismatch(node, "functional_call", *refused))
+        return Unknown("raised")
+    places = _places(state, module, given)
     if places is None or not isinstance(module, Ref):
         return unknown_call(machine, state, args.values(), node)
     former = [(owner, name, _attribute(state, owner, name)) for owner, name, _ in places]
@@ -149,11 +156,71 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     keywords = args.get(3, "kwargs")
     record = state[keywords] if isinstance(keywords, Ref) else None
     named = {str(key): value for key, value in record.items.items()} if isinstance(record, Mapping) else {}
-    given = Args(positional if type(positional) is tuple else (positional,), named)
-    result = machine.call(state, module, given, node)
+    inputs = Args(positional if type(positional) is tuple else (positional,), named)
+    result = machine.call(state, module, inputs, node)
     for owner, name, value in former:
         _put(state, owner, name, value)
     return result
+
+
+def _refused(state: State, module: Value, given: Value, ties: bool) -> tuple[Mismatch, str] | None:
+    """Return what torch refuses of the tensors that a call is given (torch/nn/utils/stateless.py)."""
+    records = [state.heap.get(one.id) if isinstance(one, Ref) else None for one in _dictionaries(given)]
+    found: dict[str, Value] = {}
+    tied: dict[Value, Value] = {}
+    for record in records:
+        for key, value in (record.items if isinstance(record, Mapping) else {}).items():
+            if not isinstance(key, str):
+                continue
+            if key in found:
+                return "call-twice", key
+            found[key] = value
+            kind = nontensor(state, value)
+            if kind in ("number", "array"):
+                return "call-kind", kind
+            place = _place(state, module, key)
+            former = None if place is None else _attribute(state, *place)
+            both = ties and isinstance(former, Ref) and type(value) is Ref
+            if both and tied.setdefault(former, value) != value:
+                return "call-tied", key
+    return None
+
+
+def _dictionaries(given: Value) -> tuple[Value, ...]:
+    return given if type(given) is tuple else (given,)
+
+
+def stack_module_state(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """stack_module_state(models): the tensors of modules of one class, each stacked (torch/_functorch)."""
+    models = items_of(machine, state, args.get(0, "models"), node)
+    records = [state.heap.get(one.id) for one in models.items if isinstance(one, Ref)]
+    wrong = None if models.open or len(records) < len(models.items) else _unlike(state, models.items, records)
+    if wrong is not None:
+        machine.emit(TransformMismatch(node, "stack_module_state", *wrong))
+        return Unknown("raised")
+    return unknown_call(machine, state, args.values(), node)
+
+
+def _unlike(
+    state: State, models: tuple[Value, ...], records: Iterable[object]
+) -> tuple[Mismatch] | tuple[Mismatch, str] | None:
+    """Return in what modules differ that should not."""
+    known = [one for one in records if isinstance(one, Instance)]
+    if len(known) < len(models) or not all(is_module(state, one) for one in models):
+        return None
+    if not known:
+        return ("models-none",)
+    if any(one.cls != known[0].cls for one in known):
+        return ("models-class",)
+    modes = [one.module.training for one in known]
+    if True in modes and False in modes:
+        return ("models-mode",)
+    flags: dict[str, set[bool | None]] = {}
+    for one in models:
+        for name, ref in parameters_of(state, one)[0] if isinstance(one, Ref) else ():
+            record = state.at(ref, Tensor)
+            flags.setdefault(name, set()).add(record.grad)
+    return next((("models-flag", name) for name, found in flags.items() if {True, False} <= found), None)
 
 
 def _wrong_key(state: State, module: Value, args: Args) -> str | None:
@@ -172,7 +239,7 @@ def _wrong_key(state: State, module: Value, args: Args) -> str | None:
 def _places(state: State, module: Value, given: Value) -> list[tuple[Ref, str, Value]] | None:
     """Return each module that gets another tensor, under which name, and the tensor; None where that is not known."""
     found: list[tuple[Ref, str, Value]] = []
-    for one in given if type(given) is tuple else (given,):
+    for one in _dictionaries(given):
         record = state.heap.get(one.id) if isinstance(one, Ref) else None
         if not isinstance(record, Mapping) or record.open:
             return None

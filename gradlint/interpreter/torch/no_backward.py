@@ -12,16 +12,14 @@ from functools import partial
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.backward import BackwardUnsupported, Unsupported
 from gradlint.domain.value import Ref, Tensor, Value
+from gradlint.facts.traits import SLOPES
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import tensor_at
-
-_SLOPES = {"leaky_relu": ("negative_slope",), "elu": ("alpha",), "celu": ("alpha",), "rrelu": ("lower", "upper")}
-"""The options whose mean is the slope of an activation where its input is negative."""
 
 
 def note_backward(call: Operation, value: Value) -> None:
     """Note the node of a result if a backward through it raises."""
-    if call.canonical not in _SLOPES and call.canonical != "qr":
+    if call.canonical not in SLOPES and call.canonical != "qr":
         return
     reason = _of_decomposition(call) if call.canonical == "qr" else _of_activation(call)
     made = _node_of(call, value)
@@ -31,7 +29,7 @@ def note_backward(call: Operation, value: Value) -> None:
 
 def _of_activation(call: Operation) -> Unsupported | None:
     """Return why an activation has no backward: its slope is negative, and it writes to its input."""
-    given = [_option(call, name) for name in _SLOPES[call.canonical]]
+    given = [_option(call, name) for name in SLOPES[call.canonical]]
     slopes = [one for one in given if isinstance(one, (int, float))]
     draws = call.canonical == "rrelu" and (call.flags.get("training", False) is not False or _option(call, "training"))
     written = bool(call.labels(call.entry.row.writes).must)

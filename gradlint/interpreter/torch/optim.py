@@ -37,6 +37,7 @@ from gradlint.interpreter.torch.tensor import (
     is_absent,
     known_tensor,
     new_leaf,
+    refuses_uninitialized,
     tensor_at,
 )
 
@@ -92,6 +93,8 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     if known_tensor(machine, state, given) is not None:
         machine.emit(TensorForParameters(node))
     record_ = state.at(ref, Instance)
+    if record_.cls == External("torch.optim.Adagrad"):  # The others make their state in the first step.
+        any(refuses_uninitialized(machine, state, one, "Adagrad", node) for one in params)
     attrs = {**record_.attrs, "param_groups": _groups(state, params, is_open)}
     inner = OptimizerState(tuple(params), is_open)
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))

@@ -22,6 +22,9 @@ _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset(
     {f"torch.nn.{name}" for name in ("Parameter", "Buffer", "UninitializedParameter", "UninitializedBuffer")}
 )
+PARAMETRIZATIONS = "torch.nn.utils.parametrize.ParametrizationList"
+"""The class of a module that holds the parametrizations of one tensor, and what it is computed from."""
+
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ParameterList"})
 DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 
@@ -29,7 +32,7 @@ DICTS = frozenset({"torch.nn.ModuleDict", "torch.nn.ParameterDict"})
 def is_module_path(path: str) -> bool:
     """Return whether a library class is a module: torch's own, or one that derives from it."""
     if path.startswith("torch.nn."):
-        return not path.startswith(_NO_MODULES) and path not in _TENSORS
+        return path == PARAMETRIZATIONS or (not path.startswith(_NO_MODULES) and path not in _TENSORS)
     return path.endswith((".LightningModule", ".PreTrainedModel", ".FullyShardedDataParallel"))
 
 

@@ -11,6 +11,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
 from gradlint.domain.refusal.functions import NoneGradientArrived, Nontensor
+from gradlint.domain.refusal.modules import UninitializedUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
@@ -26,7 +27,13 @@ LIMITS = "limits"
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
-STORED_ELSEWHERE = frozenset({"meta", "sparse"})
+SPARSE = "sparse"
+"""The tag of a sparse tensor."""
+
+UNCOALESCED = "uncoalesced"
+"""The tag of a sparse tensor that has not been coalesced: an index may be there twice."""
+
+STORED_ELSEWHERE = frozenset({"meta", SPARSE})
 """Tags of tensors whose storage is of another sort: `.data` takes none of another sort than the tensor has."""
 
 UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
@@ -35,6 +42,9 @@ UNCOUNTED = frozenset({"uncounted", "contiguous", "cpu"})
 
 SCALAR = "scalar"
 """The tag of what a loss gives that the file does not show: programs take it for a number."""
+
+UNINITIALIZED = "uninitialized"
+"""The tag of a parameter of a lazy module that no call has given a size."""
 
 SUMMARY = "summary"
 """The tag of a leaf that stands for several: what is done to it is done to some of them."""
@@ -285,6 +295,25 @@ def either(facts: Iterable[Tri]) -> Tri:
         if fact is None:
             answer = None
     return answer
+
+
+def refuses_uninitialized(machine: Machine, state: State, ref: Ref, op: str, node: cst.CSTNode) -> bool:
+    """Report what uses a parameter of a lazy module that certainly no call has given a size."""
+    record = tensor_at(state, ref)
+    if UNINITIALIZED not in record.tags or not record.parameter or ref.id <= state.escaped or ref.id in machine.escaped:
+        return False
+    if op not in _WITHOUT_SIZE:
+        machine.emit(UninitializedUsed(node, op, record.syntax))
+    return op not in _WITHOUT_SIZE
+
+
+_WITHOUT_SIZE = frozenset(
+    {
+        *("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"),
+        *("int", "long", "cuda", "cpu", "to", "get_device", "materialize"),
+    }
+)
+"""The methods that such a parameter has (torch/nn/parameter.py)."""
 
 
 def both(left: Tri, right: Tri) -> Tri:

@@ -4,13 +4,12 @@ from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import EventRule, Report
 
 
-class DataIncompatible(EventRule[refusal.DataIncompatible | refusal.AttributeDeleted]):
+class DataIncompatible(EventRule[refusal.DataIncompatible]):
     """Integers are assigned to `.data` of a tensor that requires grad.
 
     What torch does
         It raises a RuntimeError: "data set to a tensor that requires gradients must be floating point or complex
-        dtype". A different floating-point dtype or shape is accepted, and becomes the tensor's own. `del x.data` and
-        `del x.requires_grad` raise too.
+        dtype". A different floating-point dtype or shape is accepted, and becomes the tensor's own.
 
     Why it matters
         `w.data = torch.tensor([1, 2])` assigns integers because the decimal points are missing. `.data
@@ -35,8 +34,6 @@ class DataIncompatible(EventRule[refusal.DataIncompatible | refusal.AttributeDel
         "incompatible tensor type",
         "data set to a tensor that requires gradients",
         "Variable data has to be",
-        "Deleting tensor data",
-        "must be a bool",
     )
     bad = """\
 import torch
@@ -53,14 +50,7 @@ with torch.no_grad():
 """
     good_shows = "w.tolist() == [1.0, 2.0]"
 
-    def check(self, event: refusal.DataIncompatible | refusal.AttributeDeleted) -> Report | None:
-        if isinstance(event, refusal.AttributeDeleted):
-            instead = "the tensor: `del x`" if event.name == "data" else "the flag: `x.requires_grad = False`"
-            return Report(
-                event.node,
-                f"`.{event.name}` of a tensor cannot be deleted: torch raises here",
-                hint=f"{'delete' if event.name == 'data' else 'assign'} {instead}",
-            )
+    def check(self, event: refusal.DataIncompatible) -> Report | None:
         return Report(
             event.node,
             "integers are assigned to `.data` of a tensor that requires grad: torch raises here",

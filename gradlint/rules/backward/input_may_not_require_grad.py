@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+from gradlint.domain.refusal import backward
 from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import EventRule, Report
 
 
-class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
+class InputMayNotRequireGrad(
+    EventRule[refusal.NoDerivative | refusal.TensorForNumber | backward.SecondDerivativeMissing]
+):
     """A function is called with an argument that requires grad but for which it has no derivative.
 
     What torch does
         It raises a RuntimeError that names the function: "The function 'nll_loss_forward' is not
         differentiable with respect to argument 'weight'. This input cannot have requires_grad True." It
-        does so at the call, as long as grad mode is on.
+        does so at the call, as long as grad mode is on. Where a function takes a number, a tensor that requires grad
+        is a TypeError: "leaky_relu(): argument 'negative_slope' must be Number, not Tensor". A few operations, such as
+        `ctc_loss` and `pdist`, have no second derivative: a backward through a gradient of theirs raises "the
+        derivative for '_pdist_backward' is not implemented".
 
     Why it matters
         Some functions are differentiable with respect to only some of their arguments. `nll_loss` has no derivative for
@@ -34,8 +40,15 @@ class InputMayNotRequireGrad(EventRule[refusal.NoDerivative]):
     code = "GRD223"
     name = "input-may-not-require-grad"
     effect = "raises"
-    torch_says = ("is not differentiable with respect to argument", "must be", "invalid combination", "Can't call")
     raises = "is not differentiable with respect to argument 'weight'"
+    torch_says = (
+        "is not differentiable with respect to argument",
+        "that requires grad",
+        r"argument '\w+'.* must be (?:float|Number), not (?:Tensor|Parameter)",
+        "derivative for .* is not implemented",
+        "invalid combination",
+        "Can't call",
+    )
     bad = """\
 import torch
 import torch.nn.functional as F
@@ -54,14 +67,24 @@ loss = F.nll_loss(scores, torch.tensor([0, 1, 2, 0]), weight.detach())
 loss.backward()
 """
 
-    def check(self, event: refusal.NoDerivative) -> Report | None:
-        op = operation(event.op, event.node)
-        if event.number:
+    def check(
+        self, event: refusal.NoDerivative | refusal.TensorForNumber | backward.SecondDerivativeMissing
+    ) -> Report | None:
+        if isinstance(event, backward.SecondDerivativeMissing):
             return Report(
                 event.node,
-                f"{op} takes a Python number as `{event.number}`, not a tensor that requires grad: torch raises here",
-                hint="write the operation as a formula if the tensor should be trained; otherwise pass `.item()` of it",
+                f"this backward goes through a gradient of `{event.op}`, which has no derivative: torch raises here",
+                hint="compute the operation from others that can be differentiated twice",
+                related=((event.made, "the operation is called here"),),
             )
+        if isinstance(event, refusal.TensorForNumber):
+            return Report(
+                event.node,
+                f"{operation(event.op, event.node)} takes a number as `{event.name}`, and gets a tensor that requires "
+                "grad: torch raises here",
+                hint="write the formula with operations on tensors if it should be trained, or pass a number",
+            )
+        op = operation(event.op, event.node)
         return Report(
             event.node,
             f"{op} has no derivative for an input that requires grad: torch raises here",

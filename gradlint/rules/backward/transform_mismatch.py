@@ -54,6 +54,7 @@ class TransformMismatch(EventRule[refusal.TransformMismatch]):
         "only",
         "forward gradient|forward mode gradients|not returning a view|not enough values|out of range|Variable or None",
         "non-empty|compatible|returned an incompatible|implicitly created|Boolean value|independent",
+        "multiple values for keys|multiple dictionaries|is not an instance of torch.Tensor",
     )
     bad = """\
 import torch
@@ -174,6 +175,13 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "jvp-view": "returns a view of a dual tensor, but its `jvp` does not return a view of the tangent",
     "jvp-shape": "is applied to a dual tensor, and its `jvp` returns a tangent of a different shape from the result",
     "jvp-unsaved": "is empty in `jvp`, which needs `ctx.save_for_forward`",
+    "call-tied": "is given different tensors for `{got}` and for the name of a tensor that is tied to it",
+    "call-twice": "is given `{got}` in two dictionaries",
+    "call-kind": "is given {got} in place of a tensor",
+    "models-none": "is given no module",
+    "models-class": "is given modules of different classes",
+    "models-mode": "is given modules of which some are in training mode and some in evaluation mode",
+    "models-flag": "is given modules whose parameters `{got}` differ in `requires_grad`",
     "no-jvp": "is applied to a dual tensor, but the function defines no `jvp`",
 }
 

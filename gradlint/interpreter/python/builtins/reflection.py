@@ -156,7 +156,7 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _delattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    delete_attribute(state, args.get(0, "obj"), args.get(1, "name"))
+    delete_attribute(machine, state, args.get(0, "obj"), args.get(1, "name"), node)
     return None
 
 

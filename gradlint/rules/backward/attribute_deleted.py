@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from gradlint.domain.refusal import tensors as refusal
+from gradlint.rules.base import EventRule, Report
+
+
+class AttributeDeleted(EventRule[refusal.AttributeDeleted]):
+    """An attribute is deleted that every tensor has, such as `del x.data`.
+
+    What torch does
+        It raises: "Deleting tensor data is not allowed. Delete tensor instead!", "requires_grad must be a bool", or
+        "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable". Only `del x.grad` is accepted: it sets
+        the gradient to None.
+
+    Why it matters
+        Such a line is meant to free memory or a graph, and stops the program.
+
+    When it may be wrong
+        If the line is never executed.
+
+    Instead
+        Delete the variable, `del x`; cut the graph by `x = x.detach()`.
+
+    References
+        https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "GRD240"
+    name = "attribute-deleted"
+    effect = "raises"
+    raises = "Deleting tensor data is not allowed"
+    torch_says = ("Deleting tensor data is not allowed", "requires_grad must be a bool", "is not writable")
+    bad = """\
+import torch
+
+x = torch.randn(5, requires_grad=True)
+x.sum().backward()
+del x.data  # GRD240
+"""
+    good = """\
+import torch
+
+x = torch.randn(5, requires_grad=True)
+x.sum().backward()
+del x.grad
+"""
+    good_shows = "x.grad is None"
+
+    def check(self, event: refusal.AttributeDeleted) -> Report | None:
+        return Report(
+            event.node,
+            f"the attribute `{event.name}` of a tensor cannot be deleted: torch raises here",
+            hint="delete the variable, or use `detach()`",
+        )
