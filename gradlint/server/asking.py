@@ -19,13 +19,12 @@ async def code_action(ls: Server, params: types.CodeActionParams) -> list[types.
     found: list[types.CodeAction] = []
     if is_wanted(types.CodeActionKind.QuickFix.value, only):
         report = await ls.session.report(document.uri)
-        newest = report.document if report is not None else document
-        start, end = newest.place(uri, params.range.start), newest.place(uri, params.range.end)
-        if report is not None and start is not None and end is not None:
+        start, end = document.place(uri, params.range.start), document.place(uri, params.range.end)
+        is_newest = report is not None and report.document.content == document.content
+        if report is not None and is_newest and start is not None and end is not None:
             found += quick_fixes(report, start, end, params.context.diagnostics)
     if is_wanted(FIX_ALL, only):
-        newest = ls.session.document_of(uri) or document
-        action = fix_all(newest, await ls.session.ask(lambda checks: checks.mended(newest)))
+        action = fix_all(document, await ls.session.ask(lambda checks: checks.mended(document)))
         found += [] if action is None else [action]
     return found
 

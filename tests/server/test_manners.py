@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
+import gradlint
 import gradlint.entrypoints.server as command
 from gradlint.entrypoints.cli import main
+from gradlint.server.settings import Settings, settings_of
+from gradlint.settings.config import ConfigError
 from tests.server.conftest import FAULT
 
 INITIALIZE = {
@@ -105,3 +110,28 @@ def test_without_pygls(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert capsys.readouterr().err.splitlines() == [
         "gradlint: error: the language server needs pygls: `pip install torch-gradlint[server]`"
     ]
+
+
+def test_the_page_has_all_settings() -> None:
+    """With their defaults."""
+    page = (Path(gradlint.__file__).parents[1] / "docs" / "language-server.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", page, re.MULTILINE))
+    found = settings_of({name: json.loads(value) for name, value in told.items()})
+    assert (found, len(told)) == (Settings(), len(fields(Settings)))
+
+
+def test_the_extension_has_the_settings_of_the_server() -> None:
+    """And one for itself."""
+    file = Path(gradlint.__file__).parents[1] / "editors" / "vscode" / "package.json"
+    declared = json.loads(file.read_text(encoding="utf-8"))["contributes"]["configuration"]["properties"]
+    path = declared.pop("gradlint.path")
+    assert path["default"] == "gradlint"
+    given = {name.removeprefix("gradlint."): one["default"] for name, one in declared.items()}
+    assert (settings_of(given), len(given)) == (Settings(), len(fields(Settings)))
+
+
+@pytest.mark.parametrize("given", [{"inlayhints": True}, {"run": "never"}, {"options": 3}, 3])
+def test_wrong_settings_are_refused(given: object) -> None:
+    """In one line."""
+    with pytest.raises(ConfigError, match="settings of the editor"):
+        settings_of(given)
