@@ -99,11 +99,11 @@ class Explaining(Watching):
             self.seen.append(Seen(node, name, known, reason=reason, assumed=assumed))
 
     def _see(self, machine: Machine, state: State, node: cst.CSTNode, name: str, value: Value) -> None:
-        if isinstance(value, Bound) and isinstance(value.function, str):
-            if known_tensor(machine, state, value.receiver) is not None:
-                self.methods.setdefault(node, value.function)
-        else:
-            self.see(machine, state, node, name, value)
+        method = value.function if isinstance(value, Bound) else None
+        of_tensor = isinstance(value, Bound) and known_tensor(machine, state, value.receiver) is not None
+        if isinstance(method, str) and of_tensor:
+            self.methods.setdefault(node, method)
+        super()._see(machine, state, node, name, value)
 
     def _reason(self, value: Unknown, name: str) -> Reason:
         """Return why a value is not known: the call, import or operation that it came from first."""

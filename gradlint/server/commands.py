@@ -94,7 +94,7 @@ async def _asked(ls: Server, document: Document, place: str) -> str:
         out, error = await asked.communicate(document.content.encode("utf-8", "surrogatepass"))
     finally:
         if asked.returncode is None:
-            asked.kill()
+            asked.terminate()  # It then ends its sandbox.
     return (out or error).decode("utf-8", "replace")
 
 

@@ -77,7 +77,7 @@ def serve() -> None:
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # What anything prints would be no message.
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_OneLine())
-    LOG.addHandler(handler)
+    logging.getLogger().addHandler(handler)
     logging.getLogger("pygls").setLevel(logging.CRITICAL)  # It writes whole tracebacks of what we report in a line.
     server = made()
     try:
