@@ -58,8 +58,8 @@ def check_paths(
     with no_collection(), Workers(checking, jobs) as workers:
         perform = workers.perform if results is None else results.remembered(workers.perform)
         checked = perform([Task(found) for found in files], progress)
-        context = perform(_importers(files, discovery, checking))
-        outcome = Outcome(_gathered(files, checked, context, checking, perform))
+        context = perform(importing(files, discovery, checking))
+        outcome = Outcome(gathered(files, checked, context, checking, perform))
         ends = workers.end()
     if results is not None:
         results.save()
@@ -70,7 +70,7 @@ def check_found(
     files: Sequence[Found], checker: Checker, perform: Perform, progress: Progress | None = None
 ) -> tuple[Checked, ...]:
     """Check files that import nothing but one another."""
-    return _gathered(files, perform([Task(found) for found in files], progress), (), checker, perform)
+    return gathered(files, perform([Task(found) for found in files], progress), (), checker, perform)
 
 
 def _remarks(outcome: Outcome) -> Iterable[str]:
@@ -102,12 +102,12 @@ def check_content(content: bytes | str, filename: str, config: Config, checker: 
 
     with Workers(checking) as workers:
         checked = workers.perform([Task(found, held=content)])
-        context = workers.perform(_importers([found], Discovery(Configs(config)), checking))
-        outcome = Outcome(_gathered([found], checked, context, checking, workers.perform, content))
+        context = workers.perform(importing([found], Discovery(Configs(config)), checking))
+        outcome = Outcome(gathered([found], checked, context, checking, workers.perform, content))
         return replace(outcome, warnings=(*_remarks(outcome), *workers.end()))
 
 
-def _importers(files: Sequence[Found], discovery: Discovery, checker: Checker) -> list[Task]:
+def importing(files: Sequence[Found], discovery: Discovery, checker: Checker) -> list[Task]:
     """Return the checks of what imports the files that are named one by one, for what that shows in them."""
     named = [found for found in files if found.explicit and found.path.suffix == SUFFIX]
     if not named:
@@ -121,7 +121,7 @@ def _importers(files: Sequence[Found], discovery: Discovery, checker: Checker) -
     return [Task(others[path], mends=False) for path in importers]
 
 
-def _gathered(
+def gathered(
     files: Sequence[Found],
     checked: Sequence[Checked],
     context: Sequence[Checked],

@@ -144,7 +144,7 @@ class Checker:
         self._wanted = wanted
         self._interpret = interpret or INTERPRET
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
-        self._projects = Projects(keeping)
+        self.projects = Projects(keeping)
         self._since = 0
 
     def __reduce__(self) -> tuple[Callable[[], Checker], tuple[()]]:
@@ -282,7 +282,7 @@ class Checker:
         self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding], whole: bool
     ) -> Checked:
         """Interpret, judge, suppress."""
-        files = self._projects.files(config)
+        files = self.projects.files(config)
         run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
         interpretation, rules = run(), self.rules_for(config, filename)
         written = unit.module.code if "\f" in text else text
@@ -319,15 +319,19 @@ class Checker:
 
     def files(self, config: Config) -> Files:
         """Return the files that those of a configuration may import."""
-        return self._projects.files(config)
+        return self.projects.files(config)
+
+    def hold(self, path: str, text: str | None) -> None:
+        """Let a text count instead of what a file holds for those that import it, or, with None, the file again."""
+        self.projects.hold(path, text)
 
     def release(self, config: Config) -> Release | None:
         """Return the release of torch that the files of a configuration are for, where that is known."""
-        return self._projects.release(config)
+        return self.projects.release(config)
 
     def end(self) -> tuple[str, ...]:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""
-        return self._projects.end()
+        return self.projects.end()
 
     def _refuse(self, unusable: Unusable, text: str, filename: str, config: Config) -> Checked:
         rules = (rule for rule in self.rules_for(config, filename) if rule.code == unusable.code)

@@ -9,14 +9,16 @@ from functools import cache
 import libcst as cst
 
 from gradlint.check import check_content
-from gradlint.domain.finding import Assumed, Finding, Position
+from gradlint.domain.finding import Assumed, Finding, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.interpreter.explaining import Explaining, Seen
 from gradlint.judgement import Atlas, assumed
 from gradlint.observing import environment_of, observe
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
+from gradlint.source.files import Unit
 from gradlint.source.place import Places
+from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable
 
 
@@ -59,6 +61,48 @@ class Explanation(Frozen):
     given_up: tuple[Note, ...]
     looked: tuple[tuple[str, tuple[str, ...]], ...]
     reached: bool
+
+
+class Sighting(Frozen):
+    """A value where it was seen; `grad_fn` is how torch may call the node that it has."""
+
+    span: Span
+    value: Value
+    grad_fn: tuple[str, ...]
+
+
+class Sights(Frozen):
+    """What was seen in some rows: values, operations by name, and, in all rows, where gradients are asked for."""
+
+    values: tuple[Sighting, ...] = ()
+    operations: tuple[tuple[Span, str], ...] = ()
+    backwards: tuple[Span, ...] = ()
+
+
+def look(text: str, filename: str, rows: range, config: Config, projects: Projects) -> Sights | Unusable:
+    """Run a file, and say what is seen at some rows: for editors, which have a thread with a deep stack."""
+    used = environment_of(config)
+
+    def watcher(_: Unit, places: Places) -> Explaining:
+        return Explaining(rows, cache(lambda node: _row(node, places)))
+
+    observed = observe(text, filename, used, watcher, projects)
+    if isinstance(observed, Unusable):
+        return observed
+    (unit, ran), seen = observed
+    atlas = Atlas(unit.module, ran.units)
+    places = atlas.home
+    groups: dict[tuple[Span, str], list[Seen]] = {}
+    for one in seen.seen:
+        groups.setdefault((places.span(one.node), one.name), []).append(one)
+    values = tuple(
+        Sighting(span, _value(span.start, name, group, atlas, filename), group[0].grad_fn)
+        for (span, name), group in groups.items()
+    )
+    methods = ((places.span(node), f"Tensor.{name}") for node, name in seen.methods.items())
+    paths = ((one.span, str(one.value.facts.get("path"))) for one in values if one.value.kind == "imported")
+    backwards = (places.span(node) for node in seen.backwards if node in places)
+    return Sights(values, (*methods, *paths), tuple(dict.fromkeys(backwards)))
 
 
 def explain(

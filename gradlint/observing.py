@@ -27,10 +27,17 @@ class Observed(NamedTuple):
 
 
 def observe(
-    text: str, filename: str, config: Config, watcher: Callable[[Unit, Places], Watcher]
+    text: str,
+    filename: str,
+    config: Config,
+    watcher: Callable[[Unit, Places], Watcher],
+    projects: Projects | None = None,
 ) -> tuple[Observed, Watcher] | Unusable:
-    """Run a file, as a check does, before the eyes of the watcher that is made for it. Why the text is no program."""
-    path, projects = os.path.abspath(filename) if os.path.isfile(filename) else "", Projects()
+    """Run a file, as a check does, before the eyes of the watcher that is made for it. Why the text is no program.
+
+    `projects` has what is known of other files.
+    """
+    path, projects = os.path.abspath(filename) if os.path.isfile(filename) else "", projects or Projects()
     files = projects.files(config)
     unit = files.own(path, text)
     if isinstance(unit, Unusable):

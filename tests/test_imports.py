@@ -44,6 +44,10 @@ MAY_IMPORT = {
     "explain": {"check", "domain", "interpreter", "judgement", "observing", "running", "settings", "source"},
     "graph": {"domain", "interpreter", "observing", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
+    "server": {
+        *("check", "checker", "domain", "explain", "facts", "fixes", "graph", "interpreter", "observing", "outcome"),
+        *("plugins", "report", "rules", "running", "settings", "source", "version"),
+    },
     "entrypoints": {
         "check",
         "checker",
@@ -62,6 +66,7 @@ MAY_IMPORT = {
         "graph",
         "running",
         "scan",
+        "server",
         "source",
         "",
     },
@@ -83,6 +88,7 @@ HIDDEN = {
     },
     "gradlint.entrypoints.scan": {"gradlint.entrypoints.scanning"},  # It needs pyarrow, which is an extra.
     "gradlint.entrypoints.scanning": {"gradlint.scan.on_ray"},  # Only one engine needs Ray, which is another extra.
+    "gradlint.entrypoints.server": {"gradlint.server.serve"},  # It needs pygls, which is an extra.
     "gradlint.entrypoints.flake8": {
         # flake8 imports the plugin in every run, also of projects without torch: 0.03 s instead of 1 s.
         *("gradlint.check", "gradlint.plugins.installed", "gradlint.report.concise"),

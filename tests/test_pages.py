@@ -16,7 +16,7 @@ ROOT = Path(gradlint.__file__).parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)")
 _INLINE = re.compile(r"`(gradlint [a-z][^`]*)`")
-_COMMANDS = "check|confirm|explain|graph|init|leaves|op|rules?|scan"
+_COMMANDS = "check|confirm|explain|graph|init|leaves|op|rules?|scan|server"
 _LINE = re.compile(rf"^(?:[- ]*(?:run|script): |- )?(gradlint (?:{_COMMANDS})\b(?:[^|<>#\n\\]|\\\n)*)", re.MULTILINE)
 
 

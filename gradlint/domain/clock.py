@@ -1,10 +1,10 @@
-"""The processor time that the check of one file may take: programs that hurt must not hold up all others."""
+"""When work on a file ends early: its time is over, or nobody wants the result any more."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
@@ -12,11 +12,16 @@ class OutOfTimeError(Exception):
     """A file has had its time."""
 
 
+class UnwantedError(BaseException):
+    """Nobody waits for the result any more. No `except Exception` on the way takes this for a mistake."""
+
+
 class _Limit(threading.local):
     """When the thread has had its time, and until when, by the clock on the wall, it cannot have had it."""
 
     end: float | None = None
     sooner: float = 0.0
+    is_unwanted: Callable[[], bool] | None = None
 
 
 _limit = _Limit()
@@ -33,12 +38,24 @@ def limited(seconds: float) -> Iterator[None]:
         _limit.end, _limit.sooner = former
 
 
+@contextmanager
+def wanted_unless(is_unwanted: Callable[[], bool]) -> Iterator[None]:
+    """Let what runs in the block, in this thread, end by `UnwantedError` once this is true."""
+    former, _limit.is_unwanted = _limit.is_unwanted, is_unwanted
+    try:
+        yield
+    finally:
+        _limit.is_unwanted = former
+
+
 def look_at_clock() -> None:
-    """Raise if the time is over: called where much may be done, and nothing would be left half done.
+    """Raise if the time is over, or nobody waits: called where much may be done, and nothing is left half done.
 
     A thread takes no more of the processor's time than passes on the wall. That clock is read without asking the
     system, which may take long to answer, and hands the processor to others first.
     """
+    if _limit.is_unwanted is not None and _limit.is_unwanted():
+        raise UnwantedError
     if _limit.end is None or _wall() <= _limit.sooner:
         return
     left = _limit.end - _now()

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from gradlint.domain.announcement import Announcement, Handler
+from gradlint.domain.announcement import Announcement, BackwardCalled, Handler
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.state import MISSING, State
-from gradlint.domain.value import Instance, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import Bound, Instance, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.belief import Belief, Save, belief, saves_of
+from gradlint.interpreter.grad_fn import named
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.result import assumed_of
 from gradlint.interpreter.torch.tensor import known_tensor
@@ -31,7 +32,7 @@ class Seen(NamedTuple):
     """A value that was seen at a row: the expression or variable that had it, and what is believed of it.
 
     `made` is the operation that made a tensor, and where; `savers` have saved it by then; `reason` is why it is not
-    known, `assumed` what was taken for it all the same.
+    known, `assumed` what was taken for it all the same. `grad_fn` is how torch may call the node that it has.
     """
 
     node: cst.CSTNode
@@ -41,6 +42,7 @@ class Seen(NamedTuple):
     savers: tuple[Save, ...] = ()
     reason: Reason | None = None
     assumed: tuple[Assumption, ...] = ()
+    grad_fn: tuple[str, ...] = ()
 
 
 class Explaining(Watching):
@@ -53,6 +55,10 @@ class Explaining(Watching):
         self.assumed: dict[Assumption, None] = {}
         self.given_up: list[tuple[str, cst.CSTNode | None]] = []
         self.looked: dict[str, set[str]] = {}
+        self.methods: dict[cst.CSTNode, str] = {}
+        """Methods of tensors that are about to be called."""
+        self.backwards: dict[cst.CSTNode, None] = {}
+        """Where gradients are asked for, also in other rows."""
 
     def after(self, machine: Machine, states: list[State], instr: Instr) -> None:
         """Remember an instruction as the origin of a value that is not known, and see what it has made."""
@@ -70,6 +76,8 @@ class Explaining(Watching):
 
     def announced(self, state: State, announcement: Announcement, handlers: tuple[Handler, ...]) -> None:
         """Write down who looks at what happens."""
+        if isinstance(announcement, BackwardCalled):
+            self.backwards.setdefault(announcement.node)
         if handlers and self.is_asked(announcement.node):
             who = {type(getattr(handler, "__self__", None)).__name__ for handler in handlers}
             self.looked.setdefault(type(announcement).__name__, set()).update(who)
@@ -83,10 +91,19 @@ class Explaining(Watching):
         self.assumed.update(dict.fromkeys(machine.assumed))
         if isinstance(record, Tensor):
             made = record.node.op, record.node.syntax
-            self.seen.append(Seen(node, name, known, made, tuple(saves_of(state, record)), None, assumed))
+            saves = tuple(saves_of(state, record))
+            grad_fn = named(record.node).names if record.node.tracked else ()
+            self.seen.append(Seen(node, name, known, made, saves, None, assumed, grad_fn))
         else:
             reason = self._reason(value, name) if isinstance(value, Unknown) else None
             self.seen.append(Seen(node, name, known, reason=reason, assumed=assumed))
+
+    def _see(self, machine: Machine, state: State, node: cst.CSTNode, name: str, value: Value) -> None:
+        method = value.function if isinstance(value, Bound) else None
+        of_tensor = isinstance(value, Bound) and known_tensor(machine, state, value.receiver) is not None
+        if isinstance(method, str) and of_tensor:
+            self.methods.setdefault(node, method)
+        super()._see(machine, state, node, name, value)
 
     def _reason(self, value: Unknown, name: str) -> Reason:
         """Return why a value is not known: the call, import or operation that it came from first."""

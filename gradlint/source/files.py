@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 
 import libcst as cst
 
@@ -64,9 +65,16 @@ class Files(Layout):
     """
 
     def __init__(
-        self, environment: Environment | None = None, *, follow_links: bool = True, asked: Asked | None = None
+        self,
+        environment: Environment | None = None,
+        *,
+        follow_links: bool = True,
+        asked: Asked | None = None,
+        held: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        """`held` are texts, by path, that count instead of what the files hold: an editor has them."""
         super().__init__(follow_links=follow_links)
+        self._held = held
         self.environment = environment
         self.asked = asked or Asked()
         self._digests: dict[str, str | None] = {}
@@ -119,7 +127,15 @@ class Files(Layout):
     def _read(self, path: str) -> Unit | None:
         if self.environment is not None and self.environment.module(path) is not None:
             return _statement(path, self.environment)
-        return _read(path)
+        return _read(path, self._held.get(path))
+
+    def changed(self, path: str) -> None:
+        """Drop what is known of a file that may hold something else now."""
+        known = self._units.get(path)
+        if known is None or known.text != self._held.get(path):
+            self._units.pop(path, None)
+            self._digests.pop(path, None)
+            self._forget({path})
 
     def own(self, path: str, text: str) -> Unit | Unusable:
         """Return the file that is checked, whose text is at hand, and drop what was not used for long."""
@@ -170,9 +186,9 @@ def _content(path: str) -> bytes | None:
     return content if isinstance(content, bytes) else None
 
 
-def _read(path: str) -> Unit | None:
-    content = _content(path)
-    text = decode(content) if isinstance(content, bytes) else None
+def _read(path: str, held: str | None = None) -> Unit | None:
+    content = _content(path) if held is None else None
+    text = held if content is None else decode(content)
     if not isinstance(text, str):
         return None
     module = parse(text)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gradlint.domain.clock import look_at_clock
 from gradlint.source.files import LONGEST
 from gradlint.source.layout import INIT, Layout
 from gradlint.source.read import decode, read_bytes
@@ -18,13 +19,19 @@ MOST = 30
 
 def importers_of(files: Iterable[str], others: Iterable[str], layout: Layout) -> list[str]:
     """Return which of the other files import one of some files, or a file that does."""
-    texts = {path: content for path in others if isinstance(content := read_bytes(Path(path), LONGEST), bytes)}
+    texts: dict[str, bytes] = {}
+    for path in others:
+        look_at_clock()
+        content = read_bytes(Path(path), LONGEST)
+        if isinstance(content, bytes):
+            texts[path] = content
     wanted = list(files)
     found: list[str] = []
     for target in wanted:
         word = re.compile(rb"\b%s\b" % re.escape(_word(target).encode()))
         near = [path for path, content in texts.items() if word.search(content)]
         for path in near:
+            look_at_clock()
             if len(found) < MOST and target in _imported(path, texts[path], layout):
                 del texts[path]
                 wanted.append(path)

@@ -20,6 +20,7 @@ class Projects:
 
     def __init__(self, keeping: Keeping | None = None) -> None:
         self._keeping = keeping or Keeping()
+        self._held: dict[str, str] = {}
         self._files: dict[tuple[Path | None, bool, Release | None], Files] = {}
         self._missing: list[str] = []
 
@@ -29,8 +30,17 @@ class Projects:
         if key not in self._files:
             asked = Asked()
             environment = self._environment(config, asked)
-            self._files[key] = Files(environment, follow_links=config.follow_links, asked=asked)
+            self._files[key] = Files(environment, follow_links=config.follow_links, asked=asked, held=self._held)
         return self._files[key]
+
+    def hold(self, path: str, text: str | None) -> None:
+        """Let a text count instead of what a file holds, or, with None, the file itself, which may have changed."""
+        if text is None:
+            self._held.pop(path, None)
+        else:
+            self._held[path] = text
+        for files in self._files.values():
+            files.changed(path)
 
     def release(self, config: Config) -> Release | None:
         """Return the release of torch that a project uses: the configured one, or the one that is installed."""
