@@ -169,7 +169,9 @@ class _Run:
     def _stacked(self, leaf: Value, dim: Value) -> Value:
         record = tensor_of(self.state, leaf)
         if record is None:
-            return Unknown(None, leaf.origin) if isinstance(leaf, Unknown) else Unknown() if dim is not None else leaf
+            origin = leaf.origin if isinstance(leaf, Unknown) else None
+            whole = None if origin is None else Node(JOINED, self.node, [Edge(origin, None)], tracked=None)
+            return Unknown(None, whole) if isinstance(leaf, Unknown) or dim is not None else leaf
         if dim is None:
             if mapped_here(self.level, self.machine, record):
                 self.refuse("out-dims-none")
