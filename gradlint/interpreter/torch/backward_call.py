@@ -297,9 +297,9 @@ def _gradients(
         # What a formula kept of a tracked tensor it keeps again for the second derivative.
         frees = True if tracked is True and any(edge.flows is True for edge in edges) else None
         once = _only_once(machine, state, roots, record, given) if create is True else None
-        gradient = Node("grad", node, edges, tracked=tracked or once is not None, maybe_saved=True, frees=frees)
+        tracked = tracked if once is None else True
+        gradient = Node("grad", node, edges, tracked=tracked, maybe_saved=True, frees=frees)
         if once is not None:
-            tracked = True
             machine.raising[gradient.id] = partial(DifferentiatedTwice, applied=once.syntax)
         second = without_second(roots, state, record)
         if second is not None:
