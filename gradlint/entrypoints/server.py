@@ -15,7 +15,7 @@ _MISSING = ("pygls", "lsprotocol")
 def server() -> None:
     """Answer an editor on standard input and output, by the Language Server Protocol.
 
-    Editors start it; docs/editors.md says how.
+    Editors start it; docs/language-server.md says how.
     """
     try:
         from gradlint.server.serve import serve

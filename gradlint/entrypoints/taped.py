@@ -7,23 +7,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gradlint.domain.drawing import Drawing
-from gradlint.domain.finding import Finding
+from gradlint.domain.finding import SEVERITIES, Finding
+from gradlint.entrypoints.problem import complain
 from gradlint.graph import graphs
+from gradlint.outcome import Crash
 from gradlint.settings.nearest import Configs
 from gradlint.source.documents.kinds import kind_of
 
 MOST = 200
 """A page has pictures of so many findings, the most severe first: each picture takes as much room as a file."""
 
-_WEIGHT = {"error": 0, "warning": 1, "info": 2}
-
 
 def tapes_of(
     findings: Iterable[Finding], texts: Mapping[str, str], configs: Configs
 ) -> Callable[[Finding], Drawing | None]:
-    """Return what draws the tape of a finding: where a backward raises, else where a graph is cut, else at its row."""
+    """Return what draws the tape of a finding: where a backward raises, else where a graph is cut, else at its row.
+
+    What ends in a mistake of gradlint's own is said in a line, and its file has no pictures.
+    """
     drawable = [one for one in findings if texts.get(one.filename) and kind_of(one.filename) is None]
-    chosen = sorted(drawable, key=lambda one: _WEIGHT[one.severity])[:MOST]
+    chosen = sorted(drawable, key=lambda one: SEVERITIES.index(one.severity))[:MOST]
     rows: defaultdict[str, set[int]] = defaultdict(set)
     for one in chosen:
         rows[one.filename].update(_rows(one))
@@ -34,7 +37,11 @@ def tapes_of(
         if finding not in wanted:
             return None
         if name not in drawings:
-            drawings[name] = graphs(texts[name], name, rows[name], configs.of(Path(name).absolute().parent))
+            try:
+                drawings[name] = graphs(texts[name], name, rows[name], configs.of(Path(name).absolute().parent))
+            except Exception as error:
+                complain(f"no tapes are drawn: {Crash.of(name, error).line}")
+                drawings[name] = {}
         found = (drawings[name].get(row) for row in _rows(finding))
         worthy = [one for one in found if one is not None and len(one.steps) > 1]
         return min(worthy, key=lambda one: (_dullness(one), -len(one.steps)), default=None)

@@ -163,7 +163,6 @@ class Machine(ABC):
         """The nodes of the tape that raise in any backward, each with what makes the refusal of one."""
         self.mutable: list[tuple[int, int, cst.CSTNode | None]] = []
         """The blocks of `allow_mutation_on_saved_tensors` that have ended: the numbers of the nodes made in each."""
-        self.without_second: dict[int, Node] = {}
         self.constant_gradients: set[int] = set()
         self.kept: dict[int, tuple[Value, ...]] = {}
         """By the node of a custom function, what it was given to save."""

@@ -14,7 +14,7 @@ import libcst as cst
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node, Saved, Tri
-from gradlint.domain.refusal.backward import SecondBackward, SecondDerivativeMissing, StaleSaved
+from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Tensor, Unknown, Write
@@ -135,10 +135,6 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     for node in found.certain:
         if node.id in machine.raising:
             machine.emit(machine.raising[node.id](syntax))
-            return True
-        once = machine.without_second.get(node.id)
-        if once is not None:
-            machine.emit(SecondDerivativeMissing(syntax, once.op, once.syntax))
             return True
         if node.id in state.freed:
             earlier = state.freed[node.id]

@@ -8,7 +8,12 @@ import libcst as cst
 
 from gradlint.domain.announcement import Backpropagated, BackwardCall, ConstantGradient, Differentiated, GradientsAsked
 from gradlint.domain.graph import Edge, Node, Tri, fresh_number
-from gradlint.domain.refusal.backward import GradInputsEmpty, GradInputUnused, GradInputWithoutGraph
+from gradlint.domain.refusal.backward import (
+    GradInputsEmpty,
+    GradInputUnused,
+    GradInputWithoutGraph,
+    SecondDerivativeMissing,
+)
 from gradlint.domain.refusal.functions import DifferentiatedTwice
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, NoGradient, Ref, Sequence, Tensor, Unknown, Value
@@ -303,7 +308,7 @@ def _gradients(
             machine.raising[gradient.id] = partial(DifferentiatedTwice, applied=once.syntax)
         second = without_second(roots, state, record)
         if second is not None:
-            machine.without_second[gradient.id] = second
+            machine.raising[gradient.id] = partial(SecondDerivativeMissing, op=second.op, made=second.syntax)
         made.append(
             new_tensor(state, gradient, grad=tracked, dtype=record.dtype, shape=None if batched else record.shape)
         )

@@ -12,12 +12,10 @@ from importlib import resources
 from itertools import groupby
 
 from gradlint import __version__
-from gradlint.domain.finding import Finding, Severity
+from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.report.printable import printable
 from gradlint.report.report import Report
 from gradlint.report.webpage.article import article
-
-_SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 def write(report: Report) -> Iterator[str]:
@@ -50,7 +48,7 @@ def write(report: Report) -> Iterator[str]:
 def _summary(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.severity for finding in findings)
     files = len({finding.filename for finding in findings})
-    parts = [f'<span class="severity {one}">{_number(counts[one], one)}</span>' for one in _SEVERITIES if counts[one]]
+    parts = [f'<span class="severity {one}">{_number(counts[one], one)}</span>' for one in SEVERITIES if counts[one]]
     return f"{' '.join(parts)} in {_number(files, 'file')}" if parts else "no findings"
 
 
@@ -65,7 +63,7 @@ def _filters(findings: Sequence[Finding]) -> Iterator[str]:
     verdicts = Counter(finding.confirmation.verdict for finding in findings if finding.confirmation)
     yield '<form id="filters" role="search" aria-label="Filter the findings" hidden>'
     yield '<label>Text <input type="search" name="text" placeholder="message, code, file"></label>'
-    yield from _select("severity", "Severity", [(one, one) for one in _SEVERITIES])
+    yield from _select("severity", "Severity", [(one, one) for one in SEVERITIES])
     yield from _select("code", "Rule", [(code, f"{code} {name} ({rules[code, name]})") for code, name in sorted(rules)])
     yield from _select("file", "File", [(one, f"{one} ({number})") for one, number in sorted(files.items())])
     if verdicts:

@@ -30,11 +30,7 @@ class DataIncompatible(EventRule[refusal.DataIncompatible]):
     name = "data-incompatible"
     effect = "raises"
     raises = "data set to a tensor that requires gradients must be floating point or complex dtype"
-    torch_says = (
-        "incompatible tensor type",
-        "data set to a tensor that requires gradients",
-        "Variable data has to be",
-    )
+    torch_says = ("incompatible tensor type", "data set to a tensor that requires gradients", "Variable data has to be")
     bad = """\
 import torch
 

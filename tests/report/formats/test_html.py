@@ -132,3 +132,20 @@ def test_without_a_library_for_pictures_the_tape_is_text(
     page = Page(capsys.readouterr().out)
     assert page.tags["svg"] == 0
     assert "`- e" in page.articles[0]
+
+
+def test_a_mistake_while_a_tape_is_drawn_costs_only_its_pictures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said in one line, and the findings are there."""
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("gradlint.entrypoints.taped.graphs", broken)
+    path = tmp_path / "a.py"
+    path.write_text(BROKEN)
+    assert main(["check", "--isolated", "--no-cache", "--quiet", "--output-format", "html", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert len(Page(out).articles) == 1
+    assert err.startswith("gradlint: no tapes are drawn: internal error in ") and err.count("\n") == 1
