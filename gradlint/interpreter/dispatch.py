@@ -41,6 +41,7 @@ from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch import custom
+from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
 from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.graph_hooks import register_saved
@@ -299,8 +300,8 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
             return containers.call_method(machine, state, receiver, name, args, node)
         if isinstance(record, values.Class) and name == "apply":
             return custom.apply(machine, state, receiver, args, node)
-        if isinstance(record, Instance) and custom.is_ctx(record):
-            return custom.call_ctx(machine, state, receiver, name, args, node)
+        if isinstance(record, Instance) and is_ctx(record):
+            return call_ctx(machine, state, receiver, name, args, node)
         if isinstance(record, Instance):
             return call_module_method(machine, state, receiver, record, name, args, node)
     if isinstance(receiver, Unknown):

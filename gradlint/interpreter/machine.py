@@ -141,6 +141,8 @@ class Machine(ABC):
         self.called: set[Code] = set()
         self.watched: set[int] = set()
         self.expected = 0
+        self.tried = 0
+        """How many blocks of `try` that handle exceptions are around what runs: it may ask whether something raises."""
         self.warned = 0
         self.unpacked: set[int] = set()
         self.differentiated: dict[int, cst.CSTNode | None] = {}
@@ -331,14 +333,15 @@ class Machine(ABC):
     def within(self, limit: int, otherwise: str = "out of steps") -> Iterator[None]:
         """Run a part of the program as long as there are more steps left than a limit; count it if it is given up."""
         outer, self.limit = self.limit, limit
-        depth, exits, loops, expected = len(self.stack), len(self.exits), len(self.iterations), self.expected
+        depth, exits, loops = len(self.stack), len(self.exits), len(self.iterations)
+        around = self.expected, self.guarded, self.tried
         try:
             yield
         except OutOfBudgetError:
             self.give_up(otherwise)
             del self.stack[depth:]
             del self.exits[exits:]
-            self.expected = expected
+            self.expected, self.guarded, self.tried = around
             del self.iterations[loops:]
         finally:
             self.limit = outer

@@ -18,7 +18,7 @@ from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
-from gradlint.interpreter.torch.custom import ctx_attribute, is_ctx, remember
+from gradlint.interpreter.torch.ctx import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute

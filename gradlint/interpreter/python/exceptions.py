@@ -24,9 +24,11 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     guarding = any(not isinstance(one, External) or one.path in _NAME_ERRORS for one in errors)
     machine.expected += expecting
     machine.guarded += guarding
+    machine.tried += bool(instr.handlers)
     live = machine.run(instr.body, [state])
     machine.expected -= expecting
     machine.guarded -= guarding
+    machine.tried -= bool(instr.handlers)
     raised = [exit.state for exit in machine.exits[first_exit:] if exit.kind == "raise"]
     machine.exits[first_exit:] = [exit for exit in machine.exits[first_exit:] if exit.kind != "raise"]
     live = machine.run(instr.orelse, live)

@@ -139,7 +139,8 @@ def _unsupported(call: Operation) -> bool:
 def _refused_inputs(call: Operation) -> None:
     """Refuse inputs that require grad and may not."""
     first = next((one.ref for one in call.inputs if one.ref is not None), None)
-    if call.canonical in DENSE_ONLY and first is not None and SPARSE in tensor_at(call.state, first).tags:
+    sparse = first is not None and SPARSE in tensor_at(call.state, first).tags
+    if sparse and call.canonical in DENSE_ONLY and not call.machine.tried:
         call.machine.emit(SparseUnsupported(call.node, call.name, "operation"))
         return
     if call.state.grad is not True:

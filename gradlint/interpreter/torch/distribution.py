@@ -77,7 +77,7 @@ def call_distribution(
     values = (ref, *args.values())
     edges = [Edge(origin, None) for origin in origins(state, values)]
     kind = _kind(record)
-    if _innermost(state, record) in _MISSING.get(name, ()):
+    if _innermost(state, record) in _MISSING.get(name, ()) and not machine.tried:
         machine.emit(DistributionLacks(node, _innermost(state, record), name))
         return Unknown("raised")
     if name in ("sample", "rsample") and machine.transforms and refuses_random(machine, node):

@@ -46,13 +46,14 @@ from gradlint.interpreter.torch.graph_hooks import (
     saved_tensors_hooks,
 )
 from gradlint.interpreter.torch.inplace import bump, write
-from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method, sparse_tensor
+from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.parametrizations import PARAMETRIZING, written_whole
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
+from gradlint.interpreter.torch.sparse import sparse_tensor
 from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
 from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS

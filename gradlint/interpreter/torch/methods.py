@@ -11,7 +11,7 @@ from gradlint.domain.announcement import TorchCalled
 from gradlint.domain.dtype import named
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import HookWithoutGrad
-from gradlint.domain.refusal.tensors import DetachedView, NoDerivative, NumpyOnGrad, Resized, SparseUnsupported
+from gradlint.domain.refusal.tensors import DetachedView, NoDerivative, NumpyOnGrad, Resized
 from gradlint.domain.shape import numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
@@ -25,18 +25,15 @@ from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
-    SPARSE,
-    UNCOALESCED,
-    as_tensor,
     both,
     known_tensor,
     new_tensor,
     refuses_uninitialized,
     same_memory,
     tensor_at,
-    unknown_tensor,
 )
 from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_number
 
@@ -212,75 +209,6 @@ def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     return ref
 
 
-def _to_sparse(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = tensor_at(state, ref)
-    tracked = record.grad if state.grad else False if state.grad is False else None
-    made = Node("to_sparse", node, [Edge(record.node, record.grad)], tracked=tracked, maybe_saved=True)
-    return new_tensor(state, made, grad=tracked, dtype=record.dtype, shape=record.shape, tags=frozenset({SPARSE}))
-
-
-def sparse_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """torch.sparse_coo_tensor(indices, values, size, ...): gradients flow to the values."""
-    values = as_tensor(machine, state, args.get(1, "values"), node)
-    if values is None:
-        return unknown_call(machine, state, args.values(), node)
-    record = tensor_at(state, values)
-    if args.keywords.get("requires_grad", False) is not False or args.open:
-        return unknown_tensor(state, node, Node("call", node, [Edge(record.node, None)], tracked=None))
-    tags = frozenset({SPARSE} if args.keywords.get("is_coalesced") is not None else {SPARSE, UNCOALESCED})
-    dtype = record.dtype if "dtype" not in args.keywords else None
-    return _sparse(state, values, "sparse_coo_tensor", node, tags, dtype)
-
-
-def _sparse(
-    state: State, source: Ref, op: str, node: cst.CSTNode, tags: frozenset[str], dtype: str | None, *, cut: bool = False
-) -> Ref:
-    """Return a tensor made of another, of a shape that is not known."""
-    record = tensor_at(state, source)
-    flows = False if cut else record.grad
-    tracked = both(flows, state.grad)
-    edges = [Edge(record.node, flows, "detach" if cut else None)]
-    made = Node(op, node, edges, tracked=tracked, maybe_saved=True, cut="detach" if cut else None)
-    return new_tensor(state, made, grad=tracked, dtype=dtype, tags=tags)
-
-
-def _part_of_sparse(op: str) -> Method:
-    """values, indices: refused before `coalesce`; `_values` and `_indices` are always there, without a graph."""
-
-    def part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-        record = tensor_at(state, ref)
-        if SPARSE not in record.tags:
-            return unknown_call(machine, state, (ref, *args.values()), node)
-        if UNCOALESCED in record.tags and not op.startswith("_"):
-            machine.emit(SparseUnsupported(node, op, "uncoalesced"))
-            return Unknown("raised")
-        integers = op.endswith("indices")
-        return _sparse(
-            state, ref, op, node, frozenset(), "int64" if integers else record.dtype, cut=integers or op[0] == "_"
-        )
-
-    return part
-
-
-def _to_dense(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    entry = method_fact("to_dense")
-    record = tensor_at(state, ref)
-    if SPARSE not in record.tags and entry is not None:
-        return apply(machine, state, entry, args.prepend(ref), node)
-    dense = _sparse(state, ref, "to_dense", node, frozenset(), record.dtype)
-    state.put(dense.id, tensor_at(state, dense)._replace(shape=record.shape))
-    return dense
-
-
-def _coalesce(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = tensor_at(state, ref)
-    if SPARSE not in record.tags:
-        return unknown_call(machine, state, (ref, *args.values()), node)
-    if UNCOALESCED not in record.tags:
-        return ref
-    return _sparse(state, ref, "coalesce", node, frozenset({SPARSE}), record.dtype)
-
-
 def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     sizes = tuple(size for size in args.positional if isinstance(size, int) and not isinstance(size, bool))
     filled = not sizes or len(sizes) < len(args.positional)
@@ -444,8 +372,5 @@ METHODS: dict[str, Method] = {
     "type": _type,
     "pin_memory": apply_to,
     "contiguous": _contiguous,
-    "to_sparse": _to_sparse,
-    "coalesce": _coalesce,
-    "to_dense": _to_dense,
-    **{op: _part_of_sparse(op) for op in ("values", "indices", "_values", "_indices")},
+    **SPARSE_METHODS,
 }

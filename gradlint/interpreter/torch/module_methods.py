@@ -24,7 +24,7 @@ from gradlint.interpreter.torch.parameters import (
     parameters_of,
 )
 from gradlint.interpreter.torch.switches import note_flag, note_whole
-from gradlint.interpreter.torch.tensor import refuses_uninitialized, tensor_at
+from gradlint.interpreter.torch.tensor import UNINITIALIZED, refuses_uninitialized, tensor_at
 
 MANY_NAMES = 64
 """Up to how many parameters a loop runs over each of them, so that it can tell them by their names."""
@@ -211,6 +211,8 @@ def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     machine.announce(state, announcement.StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
+        record = tensor_at(state, parameter)  # A parameter of a lazy module gets the size of what is loaded.
+        state.put(parameter.id, record._replace(tags=record.tags - {UNINITIALIZED}))
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
     return Unknown()
 

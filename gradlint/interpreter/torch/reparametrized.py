@@ -188,7 +188,9 @@ def place_of(machine: Machine, state: State, module: Value, name: Value, by: str
         return None
     value = record.attrs.get(name)
     tensor = state.heap.get(value.id) if isinstance(value, Ref) else None
-    loose = record.open or record.module.loose or record.module.foreign
+    # Who has the module may have done it, or undone it; and a block of `try` may ask by doing it.
+    elsewhere = module.id <= state.escaped or module.id in machine.escaped or machine.tried > 0
+    loose = record.open or record.module.loose or record.module.foreign or elsewhere
     if way_of(value) is not None or isinstance(tensor, Tensor):
         if isinstance(tensor, Tensor) and by and UNINITIALIZED in tensor.tags and module.id > state.escaped:
             machine.emit(UninitializedUsed(node, by, tensor.syntax))

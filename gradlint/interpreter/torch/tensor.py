@@ -300,7 +300,8 @@ def either(facts: Iterable[Tri]) -> Tri:
 def refuses_uninitialized(machine: Machine, state: State, ref: Ref, op: str, node: cst.CSTNode) -> bool:
     """Report what uses a parameter of a lazy module that certainly no call has given a size."""
     record = tensor_at(state, ref)
-    if UNINITIALIZED not in record.tags or not record.parameter or ref.id <= state.escaped or ref.id in machine.escaped:
+    elsewhere = ref.id <= state.escaped or ref.id in machine.escaped or machine.tried > 0
+    if UNINITIALIZED not in record.tags or not record.parameter or elsewhere:
         return False
     if op not in _WITHOUT_SIZE:
         machine.emit(UninitializedUsed(node, op, record.syntax))
