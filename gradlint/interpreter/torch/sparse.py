@@ -99,5 +99,8 @@ SPARSE_METHODS: dict[str, Method] = {
     "to_sparse": _to_sparse,
     "coalesce": _coalesce,
     "to_dense": _to_dense,
-    **{op: _part_of_sparse(op) for op in ("values", "indices", "_values", "_indices")},
+    "values": _part_of_sparse("values"),
+    "indices": _part_of_sparse("indices"),
+    "_values": _part_of_sparse("_values"),
+    "_indices": _part_of_sparse("_indices"),
 }
