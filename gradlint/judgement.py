@@ -13,7 +13,7 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.clock import OutOfTimeError, look_at_clock
 from gradlint.domain.event import Event
-from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Finding, Fix, Related, Severity, Span
+from gradlint.domain.finding import SEVERITY_OF, Assumed, Effect, Evidence, Fact, Finding, Fix, Related, Severity, Span
 from gradlint.fixes.locate import Locator
 from gradlint.plugins.guard import guarded
 from gradlint.rules.base import Report, Rule
@@ -233,15 +233,16 @@ def _severity(verdict: Verdict, effect: Effect) -> Severity:
 
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:
     """The data of an event: its fields by name, with syntax nodes as places."""
-    given = {name: getattr(event, name) for name in _data(event)}
-    facts = tuple((name, value) for name, value in given.items() if isinstance(value, (str, int, float)))
-    places = tuple(
-        (name, _related(atlas, path, filename, node, ""))
-        for name, value in given.items()
-        for node in (value if isinstance(value, tuple) else (value,))
-        if _is_place(node)
-    )
-    return Evidence(type(event).__name__, facts, places)
+    facts: list[Fact] = []
+    places: list[tuple[str, Related]] = []
+    for name in _data(event):
+        value = getattr(event, name)
+        if isinstance(value, (str, int, float)):
+            facts.append((name, value))
+        else:
+            nodes = value if isinstance(value, tuple) else (value,)
+            places += [(name, _related(atlas, path, filename, node, "")) for node in nodes if _is_place(node)]
+    return Evidence(type(event).__name__, tuple(facts), tuple(places))
 
 
 _NO_DATA = ("node", "assumptions", "caller")
@@ -260,7 +261,7 @@ def _data(event: Event) -> tuple[str, ...]:
 
 def _is_place(node: object) -> TypeGuard[cst.CSTNode]:
     """Return whether this is a place in a text, rather than nothing, or the text as a whole."""
-    return isinstance(node, cst.CSTNode) and not isinstance(node, cst.Module)
+    return node is not None and isinstance(node, cst.CSTNode) and not isinstance(node, cst.Module)
 
 
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:

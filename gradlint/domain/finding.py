@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from gradlint.domain.assumption import AssumptionKind
 from gradlint.domain.confirmation import Confirmation
@@ -30,16 +30,14 @@ def is_at_least(severity: Severity, least: Severity) -> bool:
     return SEVERITIES.index(severity) <= SEVERITIES.index(least)
 
 
-@dataclass(frozen=True, order=True)
-class Position:
+class Position(NamedTuple):
     """A place in a file; rows and columns count from 1, columns in characters."""
 
     row: int
     column: int
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A stretch of source: from `start` up to, and not including, `end`.
 
     In a notebook the rows are those of one `cell`; cells of all kinds count, from 1.
@@ -105,8 +103,7 @@ class Evidence:
         return replace(self, places=tuple((name, place) for name, place in moved if place is not None))
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """A replacement of one stretch of source."""
 
     span: Span

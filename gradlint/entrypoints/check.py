@@ -342,8 +342,9 @@ def _print(outcome: Outcome, options: Options, configs: Configs, piped: bytes | 
         problem = write_output_file(options.output_file, _report(outcome, options, configs, paint))
     elif not (options.diff or options.fix_only):
         paint = Paint.for_stream(sys.stderr if takes_output else sys.stdout, choice=options.color)
-        for line in _report(outcome, options, configs, paint):
-            click.echo(line, color=paint.enabled, err=takes_output)
+        lines = list(_report(outcome, options, configs, paint))
+        if lines:  # At once: `echo` flushes each time.
+            click.echo("\n".join(lines), color=paint.enabled, err=takes_output)
     if problem is not None:
         complain(f"error: {problem}")
     for line in _remarks(outcome, options):

@@ -74,6 +74,8 @@ class Locator:
             edit = self._changed(change.node, self._spelled(change.text, repair))
             yield self._removed_if_idle(change.node, edit)
         elif isinstance(change, Wrap):
+            if change.whole and not self._places.is_statement(change.node):
+                raise _ImpossibleError
             yield self._wrapped(self._alone(change.node), self._spelled(change.header, repair))
         elif isinstance(change, Below):
             yield from self._headed_rows(change, repair)

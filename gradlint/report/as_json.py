@@ -43,14 +43,14 @@ def _finding(finding: Finding, url: str | None, fingerprint: str) -> dict[str, o
 def assumptions(assumed: Iterable[Assumed]) -> list[dict[str, object]]:
     """Return what something rests on: what each assumption is drawn from, its text, and its place."""
     return [
-        {"kind": one.kind, "text": one.text, "cell": one.place.span.cell, "location": asdict(one.place.span.start)}
+        {"kind": one.kind, "text": one.text, "cell": one.place.span.cell, "location": one.place.span.start._asdict()}
         for one in assumed
     ]
 
 
 def _related(related: Related, finding: Finding) -> dict[str, object]:
     filename = related.filename or finding.filename
-    place = {"filename": filename, "cell": related.span.cell, "location": asdict(related.span.start)}
+    place = {"filename": filename, "cell": related.span.cell, "location": related.span.start._asdict()}
     return {**place, "message": related.message}
 
 
@@ -60,4 +60,4 @@ def _fix(fix: Fix) -> dict[str, object]:
 
 
 def _location(span: Span) -> dict[str, object]:
-    return {"location": asdict(span.start), "end_location": asdict(span.end)}
+    return {"location": span.start._asdict(), "end_location": span.end._asdict()}

@@ -20,10 +20,14 @@ class Change(NamedTuple):
 
 
 class Wrap(NamedTuple):
-    """An edit that puts the statement around a node under a header such as `with torch.no_grad():`."""
+    """An edit that puts the statement around a node under a header such as `with torch.no_grad():`.
+
+    If the statement must consist of the node and is more, there is no repair.
+    """
 
     node: cst.CSTNode
     header: str
+    whole: bool = False
 
 
 class Below(NamedTuple):

@@ -7,12 +7,14 @@ about which there is something to say, and there only for the statements of the 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
+from types import TracebackType
+from typing import NamedTuple
 
 import libcst as cst
-from libcst.metadata import CodePosition, CodeRange, PositionProvider
-from libcst.metadata.position_provider import PositionProvidingCodegenState
+from libcst._nodes.internal import CodegenState
+from libcst._nodes.whitespace import NEWLINE_RE
 
 from gradlint.domain.finding import Position, Span
 from gradlint.source.lower.syntax import parts
@@ -44,7 +46,7 @@ class Places:
 
     def __contains__(self, node: cst.CSTNode) -> bool:
         """Return whether the node stands in this module."""
-        return node in self._owners
+        return id(node) in self._owners
 
     def span(self, node: cst.CSTNode) -> Span:
         """Return where the node stands; of a statement with a body, its header up to the colon."""
@@ -79,7 +81,7 @@ class Places:
         sheet = self._of(node)
         found = sheet.after(node)
         if sheet.function_around(node) is None:
-            for later in self._module.body[self._owners[node] + 1 :]:
+            for later in self._module.body[self._owners[id(node)] + 1 :]:
                 found += _outside_functions(later)
         return found
 
@@ -97,14 +99,14 @@ class Places:
         return self._sheet(bisect_left(self._offsets, span.start.row) - 1).rows(span)
 
     @cached_property
-    def _owners(self) -> dict[cst.CSTNode, int]:
-        """Which statement of the top level each node belongs to."""
-        found: dict[cst.CSTNode, int] = {}
+    def _owners(self) -> dict[int, int]:
+        """Which statement of the top level each node belongs to, by the node's identity: libcst's hash is that, too."""
+        found: dict[int, int] = {}
         for index, statement in enumerate(self._module.body):
             stack: list[cst.CSTNode] = [statement]
             while stack:
                 node = stack.pop()
-                found[node] = index
+                found[id(node)] = index
                 stack.extend(parts(node))
         return found
 
@@ -120,7 +122,7 @@ class Places:
         return len(split_lines(self._module.code_for_node(node))) - 1
 
     def _of(self, node: cst.CSTNode) -> _Sheet:
-        index = self._owners.get(node)
+        index = self._owners.get(id(node))
         if index is None:
             raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
         return self._sheet(index)
@@ -140,27 +142,82 @@ def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
             yield from _outside_functions(part)
 
 
-class _Positions(PositionProvider):
-    """libcst's positions without its wrapper, which copies the tree, and walks over it for others than this one.
+class _Range(NamedTuple):
+    """Where a node stands: rows from one, columns from zero."""
 
-    The parser puts each node into the tree once, so the copy is not needed.
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+class _Writer(CodegenState):
+    """What libcst writes a statement out into, to record where each node stands.
+
+    The positions are those of libcst's `PositionProvider`, which also copies the tree and keeps an object for each
+    place: half of the time.
     """
 
-    def of(self, statement: cst.CSTNode, module: cst.Module) -> tuple[Mapping[cst.CSTNode, object], int]:
-        """Return where each node of a statement of the top level stands, and how many rows it has."""
-        state = PositionProvidingCodegenState(module.default_indent, module.default_newline, provider=self)
-        statement._codegen(state)
-        return self._computed, state.line - 1
+    def __init__(self, module: cst.Module) -> None:
+        super().__init__(module.default_indent, module.default_newline)
+        self.nodes: list[cst.CSTNode] = []
+        self.ranges: dict[int, _Range] = {}
+        self.at = (1, 0)
+        self._begun: list[tuple[int, int]] = []
+
+    def add_indent_tokens(self) -> None:
+        for token in self.indent_tokens:
+            self.add_token(token)
+
+    def add_token(self, value: str) -> None:
+        row, column = self.at
+        if value.isprintable():
+            self.at = row, column + len(value)
+        else:
+            lines = NEWLINE_RE.split(value)
+            self.at = row + len(lines) - 1, len(lines[-1]) + (column if len(lines) == 1 else 0)
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        self._begun.append(self.at)
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        start = self._begun.pop()
+        self.nodes.append(node)
+        if id(node) not in self.ranges:  # Without the white space around it, if it has recorded that itself.
+            self.ranges[id(node)] = _Range(start, self.at)
+
+    def record_syntactic_position(  # type: ignore[override]
+        self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
+    ) -> _Recording:
+        return _Recording(self, node, start_node, end_node)
+
+
+class _Recording:
+    """The part of a node without the white space around it, while it is written."""
+
+    __slots__ = ("_end", "_node", "_start", "_start_node", "_writer")
+
+    def __init__(self, writer: _Writer, node: cst.CSTNode, start: cst.CSTNode | None, end: cst.CSTNode | None) -> None:
+        self._writer, self._node, self._start_node, self._end = writer, node, start, end
+
+    def __enter__(self) -> None:
+        self._start = self._writer.at
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        ranges = self._writer.ranges
+        start = self._start if self._start_node is None else ranges[id(self._start_node)].start
+        ranges[id(self._node)] = _Range(start, self._writer.at if self._end is None else ranges[id(self._end)].end)
 
 
 class _Sheet:
     """One statement of the top level, after so many rows."""
 
     def __init__(self, statement: cst.CSTNode, module: cst.Module, offset: int) -> None:
-        self._ranges, self.number_of_rows = _Positions().of(statement, module)
+        writer = _Writer(module)
+        statement._codegen(writer)
+        self._nodes, self._ranges, self.number_of_rows = writer.nodes, writer.ranges, writer.at[0] - 1
         self._offset = offset
         self._wholes: dict[int, Span] = {}
-        logical = (node for node in self._ranges if type(node) in _STATEMENTS)
+        logical = [node for node in self._nodes if type(node) in _STATEMENTS]
+        self._lines = [node for node in logical if type(node) is cst.SimpleStatementLine]
         rows = sorted((self.whole(node).start, self._last_row(node)) for node in logical)
         self._starts = [start for start, _ in rows]
         self._last_rows = [last for _, last in rows]
@@ -168,7 +225,7 @@ class _Sheet:
     @property
     def blocks(self) -> list[cst.IndentedBlock]:
         """All indented blocks in the statement."""
-        return [node for node in self._ranges if isinstance(node, cst.IndentedBlock)]
+        return [node for node in self._nodes if isinstance(node, cst.IndentedBlock)]
 
     def span(self, node: cst.CSTNode) -> Span:
         whole = self.whole(node)
@@ -187,7 +244,7 @@ class _Sheet:
     def is_statement(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.BaseSmallStatement):
             return True
-        return any(isinstance(one, cst.Expr) and one.value is node for one in self._ranges)
+        return any(isinstance(one, cst.Expr) and one.value is node for one in self._nodes)
 
     def after(self, node: cst.CSTNode) -> list[cst.BaseStatement]:
         at, scope = self.whole(node), self.function_around(node)
@@ -196,17 +253,13 @@ class _Sheet:
     def function_around(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """Return the innermost function around a node; None at the level of the module."""
         start = self.whole(node).start
-        functions = (one for one in self._ranges if isinstance(one, cst.FunctionDef) and self._holds(one, node))
+        functions = (one for one in self._nodes if isinstance(one, cst.FunctionDef) and self._holds(one, node))
         around = [one for one in functions if self.whole(one).start < start]
         return max(around, key=lambda one: self.whole(one).start, default=None)
 
     def _holds(self, outer: cst.CSTNode, node: cst.CSTNode) -> bool:
         at, around = self.whole(node), self.whole(outer)
         return around.start <= at.start and at.end <= around.end
-
-    @cached_property
-    def _lines(self) -> list[cst.SimpleStatementLine]:
-        return [node for node in self._ranges if type(node) is cst.SimpleStatementLine]
 
     def rows(self, span: Span) -> tuple[int, int]:
         at = bisect_right(self._starts, span.start) - 1
@@ -220,9 +273,9 @@ class _Sheet:
             end = self._range(body).end
         else:
             end = self._end_of_header(statement) if type(statement) in _HEADED else self._range(statement).end
-        return end.line + self._offset
+        return end[0] + self._offset
 
-    def _end_of_header(self, statement: cst.CSTNode) -> CodePosition:
+    def _end_of_header(self, statement: cst.CSTNode) -> tuple[int, int]:
         """Return where the header ends: the white space after the colon begins there."""
         if isinstance(statement, cst.Match):
             return self._range(statement.whitespace_after_colon).start
@@ -233,11 +286,11 @@ class _Sheet:
             return self._range(body.leading_whitespace).start
         raise AssertionError(f"a header ends before a body, but this {type(statement).__name__} has none")
 
-    def _range(self, node: cst.CSTNode) -> CodeRange:
-        found = self._ranges.get(node)
-        if not isinstance(found, CodeRange):
+    def _range(self, node: cst.CSTNode) -> _Range:
+        found = self._ranges.get(id(node))
+        if found is None:
             raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
         return found
 
-    def _position(self, position: CodePosition) -> Position:
-        return Position(position.line + self._offset, position.column + 1)
+    def _position(self, at: tuple[int, int]) -> Position:
+        return Position(at[0] + self._offset, at[1] + 1)

@@ -35,10 +35,10 @@ def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:
     return Repair("write it under `torch.no_grad()`", (Wrap(node, "with torch.no_grad():"),), safe, _TORCH)
 
 
-def update_under_no_grad(node: cst.CSTNode) -> Repair | None:
+def update_under_no_grad(node: cst.CSTNode) -> Repair:
     """Put a write that is a whole statement under `with torch.no_grad():`, where this cuts no other computation."""
-    changes = (Wrap(node, "with torch.no_grad():"), Statement(node, code(node)))
-    return Repair("write it under `torch.no_grad()`", changes, False, _TORCH)
+    wrap = Wrap(node, "with torch.no_grad():", whole=True)
+    return Repair("write it under `torch.no_grad()`", (wrap,), False, _TORCH)
 
 
 def out_of_place(node: cst.CSTNode, *, safe: bool = True) -> Repair | None:
