@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -65,13 +65,30 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
         if all(part is None or isinstance(part, int) for part in parts) and not record.open:
             chosen = items[index]
             return chosen if type(obj) is tuple else state.new(Sequence(chosen, record.kind))
-        return state.new(Sequence(items, record.kind, True))
+        start, step = index.start or 0, index.step or 1
+        if isinstance(start, int) and isinstance(step, int) and start >= 0 and step > 0:
+            rest = items[start::step]
+            return state.new(Sequence(rest if rest or not record.open else items, record.kind, True))
+        part = items if _are_alike(state, items) else (any_of(machine, state, items, node),)
+        return state.new(Sequence(part, record.kind, True))
     if items and isinstance(index, Unknown):
         first = items[0]
         if has_graph(state, first):
             return any_of(machine, state, items, node)
         return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
     return Unknown()
+
+
+def _are_alike(state: State, items: tuple[Value, ...]) -> bool:
+    """Return whether any of the items can stand for the others: no sizes, or no types, tell them apart."""
+    return len({_sort(state, item) for item in items}) <= 1
+
+
+def _sort(state: State, item: Value) -> Hashable:
+    record = state.heap.get(item.id) if isinstance(item, Ref) else None
+    if isinstance(record, Tensor):
+        return record.shape, record.dtype
+    return type(item) if record is None else type(record)
 
 
 def set_item(
