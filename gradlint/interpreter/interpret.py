@@ -276,22 +276,29 @@ def invalidate_since_init(state: State, made: Value) -> None:
     record = state.heap.get(made.id) if isinstance(made, Ref) else None
     if not isinstance(record, Instance) or not isinstance(made, Ref):
         return
-    for value in record.values():
-        one = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if isinstance(value, Ref) and isinstance(one, (Sequence, Mapping)):
-            state.put(value.id, one._replace(open=True))
-        elif (
-            isinstance(value, Ref) and isinstance(one, Instance) and not one.attrs and module_base(state, one) in LISTS
-        ):
-            # An empty list of modules: another method, or that of a subclass, gives it some.
-            state.put(value.id, one._replace(open=True))
-        elif isinstance(value, Ref) and isinstance(one, Tensor) and one.grad is False and not one.parameter:
-            # A loss that begins at zero: another method, or that of a subclass, adds to it.
-            made_of = Node("input", one.syntax or one.node.syntax, tracked=None)
-            state.put(value.id, one._replace(grad=None, shape=None, node=made_of))
+    _loosen(state, record.values(), set())
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
     derived = is_module(state, made) and not parameters_of(state, made)[0]
     state.put(made.id, changed._replace(open=record.open or derived))
+
+
+def _loosen(state: State, held: Iterable[Value], seen: set[int]) -> None:
+    """Forget lengths, sizes and graphs of what is held, and of what is in the containers among that."""
+    for value in held:
+        one = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if not isinstance(value, Ref) or value.id in seen:
+            continue
+        seen.add(value.id)
+        if isinstance(one, (Sequence, Mapping)):
+            state.put(value.id, one._replace(open=True))
+            _loosen(state, one.items if isinstance(one, Sequence) else one.items.values(), seen)
+        elif isinstance(one, Instance) and not one.attrs and module_base(state, one) in LISTS:
+            # An empty list of modules: another method, or that of a subclass, gives it some.
+            state.put(value.id, one._replace(open=True))
+        elif isinstance(one, Tensor) and one.grad is False and not one.parameter:
+            # A loss that begins at zero: another method, or that of a subclass, adds to it.
+            made_of = Node("input", one.syntax or one.node.syntax, tracked=None)
+            state.put(value.id, one._replace(grad=None, shape=None, node=made_of))
 
 
 def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
@@ -366,6 +373,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
     steps = [one for one in methods if one.code.node in machine.program.backpropagating]
     training = list(steps)
     writing: list[Function] = []
+    made: Value = None  # If the budget does not reach to the end of the constructor.
     with machine.bounded(SHARE), machine.assuming():
         region = machine.open(after)
         after.site = record.code.node, None

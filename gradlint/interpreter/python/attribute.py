@@ -24,6 +24,7 @@ from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.module import module_attribute, set_module_attribute
 from gradlint.interpreter.torch.module_methods import METHODS as OF_MODULES
 from gradlint.interpreter.torch.reparametrized import computed, way_of
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import LIMITS, absent_gradient, as_tensor, known_tensor, shown_tensor
 from gradlint.source.core import Attr, SetAttr
 from gradlint.source.lower.syntax import nodes_of
@@ -208,6 +209,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         whole = obj.key[1]
         if isinstance(whole, Unknown) and whole.origin is not None:
             state.sever(whole.origin)
+    if name.endswith("_") and _is_gradient(obj):
+        invalidate_gradients(machine, state, node)  # As `p.grad.zero_()`: whose it is, is not known.
     ref = shown_tensor(machine, state, obj, name)
     if ref is not None:
         return tensor_attribute(machine, state, ref, name, node)
@@ -223,6 +226,12 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     return machine.symbol("attr", obj, name)
 
 
+def _is_gradient(value: object) -> bool:
+    """Return whether something unknown is the `.grad` of something unknown, or its `data`."""
+    key = value.key if isinstance(value, Unknown) else None
+    return key is not None and key[0] == "attr" and (key[2] == "grad" or (key[2] == "data" and _is_gradient(key[1])))
+
+
 def set_attr(machine: Machine, state: State, instr: SetAttr) -> None:
     """obj.name = value"""
     obj, value = machine.read(state, instr.obj), machine.read(state, instr.value)
@@ -234,6 +243,8 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
     if isinstance(obj, Unknown):
         ref = shown_tensor(machine, state, obj, name)
         if ref is None:
+            if name == "grad":
+                invalidate_gradients(machine, state, node)  # Whose it is, is not known.
             machine.announce(state, GraphsShared(node, origins(state, (value,))))
             machine.announce(state, AttributeSet(node, obj, name, value))
             state.decide(("set", obj, name), value)

@@ -44,7 +44,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
         one, other = (dtypes.named(value.path.removeprefix("torch.")) for value in (left, right))
         if one is not None and other is not None:
             return (one == other) is (op == "==")
-        if "." not in left.path + right.path:
+        if left == right or "." not in left.path + right.path or _are_torch(left, right):
             return (left == right) is (op == "==")
     counted = compared(op, left, right)
     if counted is not None:
@@ -70,6 +70,11 @@ def _equal(machine: Machine, left: Value, right: Value, instr: Compare) -> Value
 
 def _negated(machine: Machine, left: Value, right: Value, instr: Compare) -> Value:
     return machine.symbol("not", _equal(machine, left, right, instr), kind="bool")
+
+
+def _are_torch(*values: External) -> bool:
+    """Return whether all are torch's own: one thing has one name there."""
+    return all(value.path.startswith("torch.") for value in values)
 
 
 def _is_none(value: Value) -> bool:

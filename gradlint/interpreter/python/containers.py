@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -84,11 +84,11 @@ def _are_alike(state: State, items: tuple[Value, ...]) -> bool:
     return len({_sort(state, item) for item in items}) <= 1
 
 
-def _sort(state: State, item: Value) -> Hashable:
+def _sort(state: State, item: Value) -> tuple[object, ...]:
     record = state.heap.get(item.id) if isinstance(item, Ref) else None
     if isinstance(record, Tensor):
         return record.shape, record.dtype
-    return type(item) if record is None else type(record)
+    return (type(item) if record is None else type(record),)
 
 
 def set_item(

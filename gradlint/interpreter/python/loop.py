@@ -378,10 +378,39 @@ def _widen_record(old: object, new: object, address: int, state: State) -> None:
 
 
 def _forget_facts(before: State, after: State) -> None:
-    """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path."""
+    """Forget tests made in the loop, which may come out differently in another iteration, but no fact of the path.
+
+    A test of what there was before the loop comes out the same in each.
+    """
+    there = _values_of(before) if after.facts is not before.facts else frozenset()
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
-    facts.update((key, fact) for key, fact in after.facts.items() if isinstance(key, PathFact) or _is_of_name(key))
+    facts.update(
+        (key, fact)
+        for key, fact in after.facts.items()
+        if isinstance(key, PathFact) or _is_of_name(key) or _is_made_of(key, there)
+    )
     after.facts = facts
+
+
+def _values_of(state: State) -> frozenset[Unknown]:
+    """Return the unknown values of the variables, and of the attributes of the objects that these hold."""
+    values = list(state.locals.values())
+    for value in state.locals.values():
+        record = state.heap.get(value.id) if type(value) is Ref else None
+        if isinstance(record, Instance):
+            values += record.attrs.values()
+    return frozenset(value for value in values if type(value) is Unknown)
+
+
+def _is_made_of(test: object, values: frozenset[Unknown]) -> bool:
+    """Return whether a test is one of these values, or made of them and of constants alone."""
+    if isinstance(test, Unknown):
+        return test in values or (test.key is not None and _is_made_of(test.key, values))
+    if type(test) is tuple:
+        return any(isinstance(part, (Unknown, tuple)) for part in test) and all(
+            _is_made_of(part, values) for part in test if isinstance(part, (Unknown, Ref, tuple))
+        )
+    return False
 
 
 def _is_of_name(value: object) -> bool:

@@ -39,6 +39,7 @@ from gradlint.interpreter.torch.tensor import (
     SPARSE,
     STORED_ELSEWHERE,
     SUMMARY,
+    class_of,
     known_tensor,
     refuses_uninitialized,
     same_memory,
@@ -186,9 +187,10 @@ _GETTERS: dict[str, Getter] = {
         name: _symbol(name)
         for name in (
             *("is_cuda", "is_sparse", "layout", "_base", "name", "names", "itemsize", "nbytes"),
-            *("__dict__", "__class__"),
+            "__dict__",
         )
     },
+    "__class__": lambda machine, state, ref, node: class_of(state.at(ref, Tensor)),
 }
 
 

@@ -14,7 +14,7 @@ from gradlint.domain.refusal.functions import NoneGradientArrived, Nontensor
 from gradlint.domain.refusal.modules import UninitializedUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
+from gradlint.domain.value import External, NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 from gradlint.source.lower.syntax import called_name
@@ -136,6 +136,11 @@ def tensor_at(state: State, ref: Ref) -> Tensor:
     record = state.heap[ref.id]
     assert isinstance(record, Tensor)
     return record
+
+
+def class_of(record: Tensor) -> External:
+    """Return the class of a tensor."""
+    return External("torch.nn.Parameter" if record.parameter else "torch.Tensor")
 
 
 def is_scalar(value: Value) -> bool:

@@ -16,7 +16,7 @@ from gradlint.interpreter.python.attribute import delete_attribute, get_attribut
 from gradlint.interpreter.python.classes import class_of_method, find_in_class, library_base, linear_bases
 from gradlint.interpreter.torch.data_loader import SAMPLER, SET_EPOCH
 from gradlint.interpreter.torch.parameters import is_module_path
-from gradlint.interpreter.torch.tensor import SUMMARY
+from gradlint.interpreter.torch.tensor import SUMMARY, class_of
 
 
 def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -178,7 +178,7 @@ def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
         if isinstance(record, Instance):
             return record.cls
         if isinstance(record, Tensor):
-            return External("torch.nn.Parameter" if record.parameter else "torch.Tensor")
+            return class_of(record)
     return machine.symbol("type", value)
 
 
