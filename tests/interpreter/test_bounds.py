@@ -205,3 +205,10 @@ def test_files_of_a_circle_are_run_so_often(tmp_path: Path, monkeypatch: pytest.
         path = tmp_path / f"n{number}.py"
         checked.check_content(path.read_text(), str(path), Config())
     assert sorted(runs) == sorted(set(runs))
+
+
+def test_a_constructor_that_takes_all_steps_of_the_file() -> None:
+    """Its object is not made, and so its methods are not tried a second time."""
+    long = "        x = " + " + ".join("1" * 40) + "\n"
+    program = f"class A:\n    def __init__(self):\n{long * 1_000}\n    def step(self, loss):\n        loss.backward()\n"
+    assert check_source(BEGINNING + program) == ()
