@@ -21,13 +21,33 @@ class FunctionWithoutApply(Refusal):
 
 
 class FunctionWithoutBackward(Refusal):
-    """A backward comes to a custom function that defines none; `applied` is where the function was applied.
+    """A backward comes to a custom function that has none; `applied` is where the function was applied.
 
-    `both`: it defines `backward` and `vjp`, of which torch takes one.
+    "both": it defines `backward` and `vjp`, of which torch takes one. "raises": its backward, `defined` there, raises
+    on every way through it.
     """
 
     applied: cst.CSTNode
-    both: bool = False
+    reason: Literal["missing", "both", "raises"] = "missing"
+    defined: cst.CSTNode | None = None
+
+
+class OpWithoutBackward(Refusal):
+    """A backward comes to a custom operation that has no registered gradient, which was `applied` there."""
+
+    applied: cst.CSTNode
+
+
+class CustomOpRefused(Refusal):
+    """Torch does not take a custom operation as it is defined, or what it returns.
+
+    "namespace": its name has none. "mutates": `mutates_args` is missing, or names what is no argument. "unannotated": a
+    parameter has no annotation; "no-result": nor has the result. "writes": a gradient is registered for one that writes
+    to its argument. "aliases": it returns an argument, or a view of one. `name` is what the reason is about.
+    """
+
+    reason: Literal["namespace", "mutates", "unannotated", "no-result", "writes", "aliases"]
+    name: str
 
 
 class FunctionWithoutForward(Refusal):
@@ -96,9 +116,10 @@ class CallbackArguments(Refusal):
 
 
 class SavedNontensor(Refusal):
-    """`save_for_backward` is given something that is certainly no tensor."""
+    """`save_for_backward`, or another `method` of `ctx`, is given something that is certainly no tensor."""
 
     kind: Nontensor
+    method: str = "save_for_backward"
 
 
 class DirtyNotReturned(Refusal):

@@ -35,6 +35,7 @@ from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
+from gradlint.interpreter.torch.custom_ops import call_op, define_op, register_autograd
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
@@ -65,6 +66,11 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)
+    if path.startswith("torch.ops."):
+        namespace, _, op = path.removeprefix("torch.ops.").removesuffix(".default").partition(".")
+        own = machine.operators.get(f"{namespace}::{op}")
+        if own is not None and own.id in state.heap:
+            return call_op(machine, state, own, args, node)
     name = path.removeprefix("torch.")
     if path.endswith(".__init__") and args.positional:
         return _unbound_init(machine, state, args, node)
@@ -263,16 +269,6 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
-def _custom_op(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """torch.library.custom_op(name, fn, mutates_args=...): its gradient is registered apart from what it computes.
-
-    Without the function it is a decorator, which gives something unknown in place of the function as well.
-    """
-    return External(CUSTOM_OP) if args.get(1, "fn", None) is None else machine.symbol("custom_op", node, syntax=node)
-
-
-CUSTOM_OP = "torch.library.CustomOpDef"
-
 _OF_COMPILERS = (
     *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
@@ -288,8 +284,8 @@ SPECIAL: dict[str, Native] = {
     **WEIGHT_HOOKS,
     "torch.sparse_coo_tensor": sparse_tensor,
     "torch.save": written_whole("torch.save"),
-    "torch.library.custom_op": _custom_op,
-    CUSTOM_OP: lambda machine, state, args, node: machine.symbol("custom_op", node, syntax=node),
+    "torch.library.custom_op": define_op,
+    "torch.library.register_autograd": register_autograd,
     "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
