@@ -188,7 +188,9 @@ class Machine(ABC):
         self.left: dict[int, Level] = {}
         """By the nodes of values that stood for several, the `vmap` that has run its function on them."""
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
-        self.recomputed: dict[int, tuple[Value, Args, object]] = {}
+        self.recomputed: dict[int, object] = {}
+        self.checkpoints: list[cst.CSTNode] = []
+        """The checkpoints, not reentrant ones, whose function runs now, from the outermost in."""
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()

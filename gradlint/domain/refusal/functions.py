@@ -67,11 +67,12 @@ class NoneGradientArrived(Refusal):
     """A backward computes with the None that it gets for a result without a gradient: Python raises.
 
     Forward has called `set_materialize_grads(False)`. `applied` is where the function was applied, `backward` the call
-    in which the result has no gradient.
+    in which the result has no gradient. `tangent`: a `jvp` computes with the None that it gets for what is no tensor.
     """
 
     applied: cst.CSTNode
     backward: cst.CSTNode | None
+    tangent: bool = False
 
 
 class CtxAttributeMissing(Refusal):
@@ -150,7 +151,7 @@ class HookResult(Refusal):
 
 
 Misuse: TypeAlias = Literal[
-    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made"
+    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made", "detached"
 ]
 
 
@@ -161,7 +162,8 @@ class SavedTensorMisused(Refusal):
     installed. "nested": `allow_mutation_on_saved_tensors` inside of itself; "ended": a backward after its block.
     "writes": a pack hook writes to what it is given. Of `register_hooks`, "arguments": other than two functions;
     "twice": there are hooks already; "released": a backward has freed the tensor; "none": None was saved. "made": the
-    constructor of a saved tensor is called.
+    constructor of a saved tensor is called. "detached": a backward needs a tensor that `detach_` has taken out of its
+    graph.
     """
 
     reason: Misuse
@@ -176,10 +178,11 @@ class CheckpointReentrant(Refusal):
     """A backward comes to a checkpoint that does not support it.
 
     Of reentrant ones: "selective" where it asks for some gradients only, "constant" where nothing requires grad.
-    "different": the function, which runs again, saves fewer tensors than before.
+    "different": the function, which runs again, saves fewer tensors than before, or others. "unpacked": the backward of
+    a custom function below the checkpoint reads its saved tensors twice.
     """
 
-    reason: Literal["selective", "constant", "different"]
+    reason: Literal["selective", "constant", "different", "unpacked"]
     checkpoint: cst.CSTNode
 
 

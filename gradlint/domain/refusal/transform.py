@@ -29,7 +29,7 @@ Mismatch: TypeAlias = Literal[
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
     "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
-    "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
+    "jvp-constant", "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
     # `functional_call` and `stack_module_state`.
     "call-keys", "call-tied", "call-twice", "call-kind", "models-none", "models-class", "models-mode", "models-flag",
 ]  # fmt: skip

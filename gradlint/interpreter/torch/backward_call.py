@@ -12,6 +12,7 @@ from gradlint.domain.refusal.backward import (
     GradInputsEmpty,
     GradInputUnused,
     GradInputWithoutGraph,
+    GradOption,
     SecondDerivativeMissing,
 )
 from gradlint.domain.refusal.functions import DifferentiatedTwice
@@ -180,6 +181,9 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     gradients = gradient_arguments(machine, state, given, len(roots))
     flag = args.get(7, "is_grads_batched", False)
     batched = flag is not False
+    if args.get(8, "materialize_grads") is True and args.get(6, "allow_unused") is False:
+        machine.emit(GradOption(node, "materialize"))
+        return Unknown("raised")
     if batched and flag is not True:
         gradients = [Unknown() if one is not None else None for one in gradients]  # Perhaps a dimension more.
     create = args.get(4, "create_graph", False)
@@ -189,6 +193,9 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index, batched=batched) or refused
+    if not refused and flag is True and None in gradients and not args.open:
+        machine.emit(GradOption(node, "batched"))
+        return Unknown("raised")
     unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
     return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
 

@@ -87,7 +87,9 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
     if rule is not None:
-        applied = Applied(name, ctx, inputs.values, result, tensors_among(state, ctx_state(state, ctx).dirty))
+        kept = ctx_state(state, ctx)
+        dirty, unmarked = tensors_among(state, kept.dirty), tensors_among(state, kept.unmarked)
+        applied = Applied(name, ctx, inputs.values, result, dirty, unmarked, node)
         if refuses_tangents(machine, state, rule, applied, node):
             return Unknown("raised")
     return recorded(machine, state, cls, ctx, inputs, result, node)
@@ -255,7 +257,7 @@ def _attached(
         elif ref.id in given and ref.id not in dirty:
             parts.append(_returned_input(state, ref, made))
         else:
-            parts.append(_attach(state, ref, made, {tensor_at(state, Ref(one)).counter for one in given}))
+            parts.append(_attach(state, ref, made))
     return tuple(parts) if type(result) is tuple else parts[0]
 
 
@@ -286,12 +288,12 @@ def _judge_given(machine: Machine, state: State, ctx: Ref, method: str, values: 
             return
 
 
-def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
-    """Return a result that forward computed, perhaps as a view of an input."""
+def _attach(state: State, ref: Ref, made: Node) -> Ref:
+    """Return a result that forward computed, perhaps as a view."""
     record = tensor_at(state, ref)
     view = record.view
     if view is not None:
-        kind = _VIEWS[made.tracked] if record.counter in counters else "maybe"
+        kind = "maybe" if view.kind == "maybe" else _VIEWS[made.tracked]
         view = View(view.base, kind, view.expanded, view.version)
     state.put(ref.id, record._replace(node=made, grad=made.tracked, view=view, syntax=made.syntax))
     return ref

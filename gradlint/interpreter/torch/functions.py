@@ -50,6 +50,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
+from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.parametrizations import PARAMETRIZING, written_whole
@@ -239,6 +240,13 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number")
 
 
+def _increment_version(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Note a write of which only the program knows."""
+    for ref in tensors_in(machine, state, args.get(0, "tensor")):
+        bump(machine, state, ref, Write(node, "increment_version"))
+    return None
+
+
 def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Make the `.data` of each parameter a part of the vector (torch/nn/utils/convert_parameters.py)."""
     given = known_tensor(machine, state, args.get(0, "vec"))
@@ -306,6 +314,7 @@ SPECIAL: dict[str, Native] = {
     "torch.autograd.graph.saved_tensors_hooks": saved_tensors_hooks,
     "torch.autograd.graph.save_on_cpu": save_on_cpu,
     "torch.autograd.graph.register_multi_grad_hook": register_multi_grad_hook,
+    "torch.autograd.graph.increment_version": _increment_version,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
     # An optimizer's step: grad mode is off, unless its option `differentiable` is on.

@@ -170,6 +170,8 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
     "no-forward": "is given a dual tensor, but has no derivative in forward mode",
     "jvp-count": "is applied to a dual tensor, and its `jvp` returns {got} tangents for {wanted} results",
+    "jvp-constant": "is applied to a dual tensor, and its `jvp` returns a tangent for a result that is marked as "
+    "non-differentiable",
     "jvp-kind": "is applied to a dual tensor, and its `jvp` returns something that is not a tensor",
     "jvp-inplace": "writes to a dual tensor in place, but its `jvp` does not return its tangent written in place",
     "jvp-view": "returns a view of a dual tensor, but its `jvp` does not return a view of the tangent",
