@@ -178,6 +178,8 @@ class Machine(ABC):
         """The custom operations that the program defines, by name with namespace."""
         self.without_backward: dict[int, set[int]] = {}
         """By a custom operation, the nodes that it made before a gradient was registered."""
+        self.random_backwards: set[int] = set()
+        """The nodes of custom functions whose backward certainly computes its gradient from random numbers."""
         self.once: set[int] = set()
         """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()

@@ -33,11 +33,16 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Ref,
+    Tensor,
     Unknown,
     Value,
     View,
     Write,
 )
+from gradlint.domain.walk import inputs as inputs_of
+from gradlint.domain.walk import reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ARITHMETIC, RANDOM
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Lenient, Machine
 from gradlint.interpreter.python.calls import invoke
@@ -205,6 +210,8 @@ def recorded(
     if once or found.constant:
         machine.constant_gradients.add(made.id)
     defined = [find_in_class(state, cls, name) is not None for name in ("backward", "vjp")]
+    if found.random:
+        machine.random_backwards.add(made.id)
     if found.reenters is not None:
         machine.reentering[made.id] = found.reenters
     if requires and all(defined):
@@ -335,13 +342,14 @@ class Aside(NamedTuple):
 
     `ignored` are the positions of the inputs whose gradient is certainly None. `constant`: the gradients of all others
     have no graph, but through those that arrive. `raises` is the method if Python raises on every way through it.
-    `reenters`: it calls a backward itself.
+    `reenters`: it calls a backward itself. `random`: on every way, a gradient is computed from random numbers.
     """
 
     ignored: set[int] = set()  # noqa: RUF012 -- never changed
     constant: bool = False
     raises: cst.CSTNode | None = None
     reenters: Reentering | None = None
+    random: bool = False
 
 
 def run_aside(
@@ -390,7 +398,8 @@ def run_aside(
     constant = bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)
     arrived = tuple((tensor_at(aside, ref).shape, tensor_at(aside, ref).dtype) for ref in gradients)
     reenters = None if asked == machine.asked else Reentering(backward, ctx, arrived)
-    return Aside(ignored, constant, raises, reenters)
+    random = bool(ends) and all(any(_is_random(end, part) for part in parts_of(value)) for end, value in ends)
+    return Aside(ignored, constant, raises, reenters, random)
 
 
 def _is_constant(machine: Machine, state: State, value: Value) -> bool:
@@ -400,6 +409,15 @@ def _is_constant(machine: Machine, state: State, value: Value) -> bool:
         if part is not None and (ref is None or ref.id in machine.escaped or tensor_at(state, ref).grad is not False):
             return False
     return True
+
+
+def _is_random(state: State, value: Value) -> bool:
+    """Return whether a gradient is certainly computed from random numbers, element by element."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Tensor):
+        return False
+    made = reachable([record.node], lambda node: inputs_of(node) if canonical(node.op) in ARITHMETIC else ())
+    return any(canonical(one.op) in RANDOM for one in made)
 
 
 def _is_complete(machine: Machine, state: State, result: Value) -> bool:
