@@ -151,7 +151,18 @@ class HookResult(Refusal):
 
 
 Misuse: TypeAlias = Literal[
-    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made", "detached"
+    "disabled",
+    "enabled",
+    "nested",
+    "ended",
+    "writes",
+    "arguments",
+    "twice",
+    "released",
+    "none",
+    "made",
+    "detached",
+    "returned",
 ]
 
 
@@ -163,7 +174,7 @@ class SavedTensorMisused(Refusal):
     "writes": a pack hook writes to what it is given. Of `register_hooks`, "arguments": other than two functions;
     "twice": there are hooks already; "released": a backward has freed the tensor; "none": None was saved. "made": the
     constructor of a saved tensor is called. "detached": a backward needs a tensor that `detach_` has taken out of its
-    graph.
+    graph. "returned": a custom function with a `setup_context` saves an input that its forward returns as it is.
     """
 
     reason: Misuse

@@ -22,6 +22,7 @@ from gradlint.domain.refusal.functions import (
     FunctionWithoutForward,
     Role,
     SavedNontensor,
+    SavedTensorMisused,
 )
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -189,6 +190,8 @@ def recorded(
     if requires is not False:
         _judge_given(machine, state, ctx, "save_for_backward", kept_by.saved)
         _judge_given(machine, state, ctx, "mark_non_differentiable", kept_by.unmarked)
+    if requires and find_in_class(state, cls, "setup_context") is not None:
+        _judge_returned(machine, state, ctx, {ref for _, ref in tensors} - {*dirty}, result)
     results = [known_tensor(machine, state, value) for value in parts_of(result)]
     for ref in dirty:
         refuses_write(machine, state, ref, "mark_dirty", node)
@@ -293,6 +296,13 @@ def _judge_given(machine: Machine, state: State, ctx: Ref, method: str, values: 
         if kind is not None:
             machine.emit(SavedNontensor(set_at(state, ctx, method), kind, method))
             return
+
+
+def _judge_returned(machine: Machine, state: State, ctx: Ref, given: set[Ref], result: Value) -> None:
+    """Report an input that is returned as it is and saved: where there is a `setup_context`, torch takes none."""
+    returned = given & {part for part in parts_of(result) if isinstance(part, Ref)}
+    if returned & {*tensors_among(state, ctx_state(state, ctx).saved)}:
+        machine.emit(SavedTensorMisused(set_at(state, ctx, "save_for_backward"), "returned"))
 
 
 def _attach(state: State, ref: Ref, made: Node) -> Ref:

@@ -44,6 +44,7 @@ class SavedTensorMisused(EventRule[refusal.SavedTensorMisused]):
         "None is forbidden",
         "from Python is forbidden",
         "has been detached in-place",
+        "returned as-is as output is being saved",
     )
     bad = """\
 import torch
@@ -70,7 +71,7 @@ with torch.autograd.graph.allow_mutation_on_saved_tensors():
     def check(self, event: refusal.SavedTensorMisused) -> Report | None:
         return Report(
             event.node,
-            f"{_SAID[event.reason]}: torch raises {'when a tensor is saved' if event.reason == 'writes' else 'here'}",
+            f"{_SAID[event.reason]}: torch raises {_WHEN.get(event.reason, 'here')}",
             hint=_INSTEAD.get(event.reason),
             related=((event.origin, _PLACES[event.reason]),) if event.reason in _PLACES else (),
         )
@@ -87,10 +88,13 @@ _SAID: dict[refusal.Misuse, str] = {
     "released": "`register_hooks` is called for a saved tensor that a backward has freed",
     "none": "`register_hooks` is called for a saved None",
     "detached": "this backward needs a saved tensor that `detach_` has taken out of its graph",
+    "returned": "`save_for_backward` is given an input that `forward` returns as it is, beside a `setup_context`",
     "made": "saved tensors cannot be made in Python",
 }
+_WHEN: dict[refusal.Misuse, str] = {"writes": "when a tensor is saved", "returned": "in `apply`"}
 _INSTEAD: dict[refusal.Misuse, str] = {
     "ended": "call `backward` inside of the block",
+    "returned": "return a view of the input, `x.view_as(x)`, or a clone",
     "detached": "use `detach()`, which leaves the tensor itself as it is",
     "writes": "return a new tensor from the hook",
     "enabled": "enter the block before the hooks are installed",
