@@ -121,10 +121,19 @@ def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     for part in custom.parts_of(value):
         tensor_of = known_tensor(machine, state, part)
         made = None if tensor_of is None else tensor_at(state, tensor_of).node
-        if made is not None and made.id in machine.raising and made.syntax is node:
+        if made is None or made.id not in machine.raising or made.syntax is not node:
+            continue
+        if _may_be_registered(machine, forward):
+            del machine.raising[made.id]
+        else:
             machine.raising[made.id] = partial(OpWithoutBackward, applied=node)
             machine.without_backward.setdefault(ref.id, set()).add(made.id)
     return value
+
+
+def _may_be_registered(machine: Machine, function: Function) -> bool:
+    """Return whether an operation may get its gradient where it is not seen: in another file, or for a dispatch key."""
+    return function.module != machine.program.home or bool(machine.program.words & {"impl", "py_impl", "Library"})
 
 
 def _completed(function: Function, args: Args) -> tuple[Value, ...] | None:
