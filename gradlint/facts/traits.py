@@ -315,6 +315,9 @@ NO_FORWARD: Final = _trait("no_forward")
 UNBATCHED: Final = _trait("unbatched")
 """Cannot be mapped by `vmap`."""
 
+OF_ONE_EACH: Final = _trait("of_one_each")
+"""Gives one tensor for each that it is given, computed from that alone."""
+
 ONE_OR_MANY: Final = _trait("one_or_many")
 """Gives a tensor for a tensor, and a tuple for several."""
 

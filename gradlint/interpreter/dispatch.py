@@ -42,6 +42,7 @@ from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
+from gradlint.interpreter.torch.custom_ops import call_op, call_op_method, is_op
 from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.graph_hooks import register_saved
@@ -240,6 +241,8 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
         if isinstance(record, values.Class):
             made = instantiate(machine, state, func, args, node)
             return _by_use_if_open(machine, state, record, made, args, node)
+        if is_op(record):
+            return call_op(machine, state, func, args, node)
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
     if isinstance(func, Unknown):
@@ -302,6 +305,8 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
             return custom.apply(machine, state, receiver, args, node)
         if isinstance(record, Instance) and is_ctx(record):
             return call_ctx(machine, state, receiver, name, args, node)
+        if is_op(record):
+            return call_op_method(machine, state, receiver, name, args, node)
         if isinstance(record, Instance):
             return call_module_method(machine, state, receiver, record, name, args, node)
     if isinstance(receiver, Unknown):

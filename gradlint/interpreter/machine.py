@@ -150,6 +150,10 @@ class Machine(ABC):
         """Each `ctx` with which a `jvp` runs now."""
         """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
+        self.asked = 0
+        """How often a backward or a gradient was asked for."""
+        self.reentering: dict[int, object] = {}
+        """By its node, a custom function whose backward asks for a backward or a gradient itself."""
         self.default_set = False
         self.graphs_in_question = False
         """Whether a detector waits for the end to say something of graphs which no backward elsewhere runs through."""
@@ -170,6 +174,12 @@ class Machine(ABC):
         """By the node of a custom function, what it was given to save."""
         self.lenient: dict[int, Lenient] = {}
         """By its node, a custom function whose backward gets None for a result without a gradient."""
+        self.operators: dict[str, Ref] = {}
+        """The custom operations that the program defines, by name with namespace."""
+        self.without_backward: dict[int, set[int]] = {}
+        """By a custom operation, the nodes that it made before a gradient was registered."""
+        self.random_backwards: set[int] = set()
+        """The nodes of custom functions whose backward certainly computes its gradient from random numbers."""
         self.once: set[int] = set()
         """The nodes of custom functions whose backward is marked with `once_differentiable`."""
         self.by_views: set[int] = set()
@@ -180,7 +190,9 @@ class Machine(ABC):
         self.left: dict[int, Level] = {}
         """By the nodes of values that stood for several, the `vmap` that has run its function on them."""
         self.reentrant: dict[int, tuple[bool, frozenset[int]]] = {}
-        self.recomputed: dict[int, tuple[Value, Args, object]] = {}
+        self.recomputed: dict[int, object] = {}
+        self.checkpoints: list[cst.CSTNode] = []
+        """The checkpoints, not reentrant ones, whose function runs now, from the outermost in."""
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()

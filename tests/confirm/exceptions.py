@@ -13,6 +13,7 @@ _COMMENT = "a comment is nothing that runs"
 _REVEAL = "`reveal` tells what gradlint knows, and computes nothing"
 _SPELLING = "the old spelling does what the new one does"
 _MEANT = "a run shows the gradient that is returned, and not which one is meant"
+_DEFINES = "what defines an operation of torch may not be run: it would alter what others are told of torch"
 
 BAD: dict[str, tuple[Verdict, str]] = {
     "GRD001-bad-1:2": ("unconfirmed", _NO_FILE),
@@ -22,6 +23,7 @@ BAD: dict[str, tuple[Verdict, str]] = {
     "GRD005-bad-1:4": ("unconfirmed", _COMMENT),
     "GRD004-bad-1:5": ("unconfirmed", _REVEAL),
     "GRD004-bad-through-the-module-s-name:5": ("unconfirmed", _REVEAL),
+    "GRD643-bad-1:11": ("unconfirmed", _DEFINES),
     "GRD235-bad-1:8": (
         "unconfirmed",
         "what switches the hooks of saved tensors off may not be run: it would alter what others are told of torch",

@@ -122,6 +122,16 @@ class GradInputsEmpty(Refusal):
     call: BackwardCall
 
 
+class GradOption(Refusal):
+    """`autograd.grad` does not take its options together.
+
+    "materialize": `materialize_grads=True` with `allow_unused=False`. "batched": `is_grads_batched=True` without
+    gradients to start from.
+    """
+
+    reason: Literal["materialize", "batched"]
+
+
 class UnusedGradientUsed(Refusal):
     """The None that `autograd.grad` gives for an unused input, made at `made`, is computed with: Python raises."""
 

@@ -21,13 +21,33 @@ class FunctionWithoutApply(Refusal):
 
 
 class FunctionWithoutBackward(Refusal):
-    """A backward comes to a custom function that defines none; `applied` is where the function was applied.
+    """A backward comes to a custom function that has none; `applied` is where the function was applied.
 
-    `both`: it defines `backward` and `vjp`, of which torch takes one.
+    "both": it defines `backward` and `vjp`, of which torch takes one. "raises": its backward, `defined` there, raises
+    on every way through it.
     """
 
     applied: cst.CSTNode
-    both: bool = False
+    reason: Literal["missing", "both", "raises"] = "missing"
+    defined: cst.CSTNode | None = None
+
+
+class OpWithoutBackward(Refusal):
+    """A backward comes to a custom operation that has no registered gradient, which was `applied` there."""
+
+    applied: cst.CSTNode
+
+
+class CustomOpRefused(Refusal):
+    """Torch does not take a custom operation as it is defined, or what it returns.
+
+    "namespace": its name has none. "mutates": `mutates_args` is missing, or names what is no argument. "unannotated": a
+    parameter has no annotation; "no-result": nor has the result. "writes": a gradient is registered for one that writes
+    to its argument. "aliases": it returns an argument, or a view of one. `name` is what the reason is about.
+    """
+
+    reason: Literal["namespace", "mutates", "unannotated", "no-result", "writes", "aliases"]
+    name: str
 
 
 class FunctionWithoutForward(Refusal):
@@ -47,11 +67,12 @@ class NoneGradientArrived(Refusal):
     """A backward computes with the None that it gets for a result without a gradient: Python raises.
 
     Forward has called `set_materialize_grads(False)`. `applied` is where the function was applied, `backward` the call
-    in which the result has no gradient.
+    in which the result has no gradient. `tangent`: a `jvp` computes with the None that it gets for what is no tensor.
     """
 
     applied: cst.CSTNode
     backward: cst.CSTNode | None
+    tangent: bool = False
 
 
 class CtxAttributeMissing(Refusal):
@@ -96,9 +117,10 @@ class CallbackArguments(Refusal):
 
 
 class SavedNontensor(Refusal):
-    """`save_for_backward` is given something that is certainly no tensor."""
+    """`save_for_backward`, or another `method` of `ctx`, is given something that is certainly no tensor."""
 
     kind: Nontensor
+    method: str = "save_for_backward"
 
 
 class DirtyNotReturned(Refusal):
@@ -129,7 +151,18 @@ class HookResult(Refusal):
 
 
 Misuse: TypeAlias = Literal[
-    "disabled", "enabled", "nested", "ended", "writes", "arguments", "twice", "released", "none", "made"
+    "disabled",
+    "enabled",
+    "nested",
+    "ended",
+    "writes",
+    "arguments",
+    "twice",
+    "released",
+    "none",
+    "made",
+    "detached",
+    "returned",
 ]
 
 
@@ -140,7 +173,8 @@ class SavedTensorMisused(Refusal):
     installed. "nested": `allow_mutation_on_saved_tensors` inside of itself; "ended": a backward after its block.
     "writes": a pack hook writes to what it is given. Of `register_hooks`, "arguments": other than two functions;
     "twice": there are hooks already; "released": a backward has freed the tensor; "none": None was saved. "made": the
-    constructor of a saved tensor is called.
+    constructor of a saved tensor is called. "detached": a backward needs a tensor that `detach_` has taken out of its
+    graph. "returned": a custom function with a `setup_context` saves an input that its forward returns as it is.
     """
 
     reason: Misuse
@@ -155,10 +189,11 @@ class CheckpointReentrant(Refusal):
     """A backward comes to a checkpoint that does not support it.
 
     Of reentrant ones: "selective" where it asks for some gradients only, "constant" where nothing requires grad.
-    "different": the function, which runs again, saves fewer tensors than before.
+    "different": the function, which runs again, saves fewer tensors than before, or others. "unpacked": the backward of
+    a custom function below the checkpoint reads its saved tensors twice.
     """
 
-    reason: Literal["selective", "constant", "different"]
+    reason: Literal["selective", "constant", "different", "unpacked"]
     checkpoint: cst.CSTNode
 
 

@@ -95,10 +95,11 @@ class SparseUnsupported(Refusal):
     reason: Literal["operation", "uncoalesced"]
 
 
-class AttributeDeleted(Refusal):
-    """An attribute `name` of a tensor is deleted that every tensor has."""
+class AttributeFixed(Refusal):
+    """An attribute `name` of a tensor is deleted, or set, with which torch does not let that be done."""
 
     name: str
+    done: Literal["deleted", "set"] = "deleted"
 
 
 class TensorForNumber(Refusal):

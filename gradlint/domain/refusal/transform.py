@@ -22,6 +22,7 @@ Mismatch: TypeAlias = Literal[
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
     "check-nothing", "check-without-grad", "check-precision", "check-overlap", "check-cut", "check-hook", "check-once",
+    "check-batched", "check-sparse", "check-random",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "in-dims-structure", "out-dims-kind", "out-dims-count", "out-dims-single", "out-dims-structure",
@@ -29,7 +30,7 @@ Mismatch: TypeAlias = Literal[
     # Dual levels.
     "level-nested", "level-missing", "level-twice", "dual-outside", "dual-twice", "dual-dtype", "dual-kind",
     "dual-shape", "dual-tangent", "dual-out", "no-jvp", "no-forward", "jvp-count", "jvp-kind",
-    "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
+    "jvp-constant", "jvp-inplace", "jvp-view", "jvp-shape", "jvp-unsaved",
     # `functional_call` and `stack_module_state`.
     "call-keys", "call-tied", "call-twice", "call-kind", "models-none", "models-class", "models-mode", "models-flag",
 ]  # fmt: skip

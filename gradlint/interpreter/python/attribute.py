@@ -9,7 +9,7 @@ from gradlint.domain import value as values
 from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
 from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.functions import FunctionWithoutApply
-from gradlint.domain.refusal.tensors import AttributeDeleted
+from gradlint.domain.refusal.tensors import AttributeFixed
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
@@ -281,7 +281,7 @@ def delete_attribute(machine: Machine, state: State, obj: Value, name: Value, no
     if tensor is not None and name == "grad":
         set_tensor_attribute(machine, state, tensor, "grad", None, node)
     elif tensor is not None and isinstance(name, str) and name in UNDELETABLE:
-        machine.emit(AttributeDeleted(node, name))
+        machine.emit(AttributeFixed(node, name))
     record = state[obj] if isinstance(obj, Ref) else None
     if isinstance(obj, Ref) and isinstance(record, Instance):
         if isinstance(name, str):

@@ -55,6 +55,9 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
     if isinstance(written, Written) and (written.place is index or (type(index) is int and written.place == index)):
         return written.value  # The same symbol is the same place.
     if isinstance(index, int):
+        if type(obj) is tuple:
+            machine.lost.append(state)  # Python raises.
+            return Unknown("raised")
         if not record.open or not items:
             return Unknown()
         return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]

@@ -102,6 +102,9 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     dests, star = instr.dests, instr.star
     items = items_of(machine, state, value, instr.node)
     known = list(items.items)
+    if type(value) is tuple and (len(known) < len(dests) - (star >= 0) or (star < 0 and len(known) > len(dests))):
+        machine.lost.append(state)  # Python raises.
+        return
     if items.open or (len(known) < len(dests) - (star >= 0)) or (star < 0 and len(known) != len(dests)):
         for position, dest in enumerate(dests):
             state.set(dest, part_of(machine, state, value, position, known))

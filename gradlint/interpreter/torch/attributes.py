@@ -12,7 +12,13 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.graph import Edge, Node, Term
 from gradlint.domain.refusal.backward import SecondBackward
 from gradlint.domain.refusal.inplace import InferenceChange
-from gradlint.domain.refusal.tensors import DataIncompatible, FlagOnNonleaf, GradientMismatch, IntegerRequiresGrad
+from gradlint.domain.refusal.tensors import (
+    AttributeFixed,
+    DataIncompatible,
+    FlagOnNonleaf,
+    GradientMismatch,
+    IntegerRequiresGrad,
+)
 from gradlint.domain.shape import Shape, same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
@@ -194,7 +200,15 @@ _GETTERS: dict[str, Getter] = {
 }
 
 
-UNDELETABLE = frozenset({"data", "requires_grad", "grad_fn", "is_leaf", "shape", "dtype", "device", "ndim", "_version"})
+_READ_ONLY = frozenset(
+    {
+        *("grad_fn", "is_leaf", "shape", "dtype", "device", "ndim", "layout", "itemsize", "nbytes", "output_nr"),
+        *("_version", "_base", "T", "mT", "H", "mH", "name", "retains_grad", "is_sparse", "is_cuda", "is_meta"),
+    }
+)
+"""Attributes that torch refuses to set (measured)."""
+
+UNDELETABLE = _READ_ONLY | {"data", "requires_grad", "_grad_fn", "_backward_hooks", "_post_accumulate_grad_hooks"}
 """Attributes that torch refuses to delete; to delete `.grad` makes it None (measured)."""
 
 
@@ -203,6 +217,8 @@ def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, va
     setter = _SETTERS.get(name)
     if setter is not None:
         setter(machine, state, ref, value, node)
+    elif name in _READ_ONLY and tensor_at(state, ref).dtype is not None and not machine.tried:
+        machine.emit(AttributeFixed(node, name, "set"))
     else:
         machine.announce(state, announcement.AttributeSet(node, ref, name, value))
         state.decide(("set", ref, name), value)

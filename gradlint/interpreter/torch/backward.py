@@ -149,6 +149,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             machine.emit(SavedTensorMisused(syntax, "ended", ended[0]))
             return True
         for saved in () if allowed else node.saved:
+            detached = None if saved.own or saved.node is None else state.facts.get((DETACHED, saved.node.id))
+            if isinstance(detached, cst.CSTNode):
+                machine.emit(SavedTensorMisused(syntax, "detached", detached))
+                return True
             culprit = first_write(state, saved)
             if culprit is not None:
                 leaf, built = saved.node is not None and saved.node.leaf is not None, culprit.built
@@ -159,6 +163,10 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             if not silent:
                 silent = _silently(machine, state, node, saved, syntax)
     return False
+
+
+DETACHED = "detached"
+"""The key of the node of a tensor that `detach_` has taken out of its graph."""
 
 
 def first_write(state: State, saved: Saved) -> Write | None:

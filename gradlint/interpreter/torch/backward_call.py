@@ -12,6 +12,7 @@ from gradlint.domain.refusal.backward import (
     GradInputsEmpty,
     GradInputUnused,
     GradInputWithoutGraph,
+    GradOption,
     SecondDerivativeMissing,
 )
 from gradlint.domain.refusal.functions import DifferentiatedTwice
@@ -43,6 +44,7 @@ from gradlint.interpreter.torch.backward_roots import (
 )
 from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.operands import tensors_in
+from gradlint.interpreter.torch.reentrant import reenter
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -86,6 +88,7 @@ def _backward(
     inputs: Value,
     node: cst.CSTNode,
 ) -> None:
+    machine.asked += 1
     if not roots:
         invalidate_gradients(machine, state, node)
         return
@@ -115,6 +118,7 @@ def _backward(
     machine.announce(state, Backpropagated(node, nodes, found.certain, found.possible, only, retain, created, raised))
     accumulate(machine, state, found, node, only, created)
     if not raised:
+        reenter(machine, state, found.certain, created, node)
         modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
@@ -167,6 +171,7 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
         return Unknown("raised")
     inputs = args.get(1, "inputs")
     targets = roots_of(machine, state, inputs, node)
+    machine.asked += 1
     machine.announce(state, GradientsAsked(node, targets))
     given = args.get(2, "grad_outputs")
     if _refuses_inputs(machine, state, inputs, targets, "grad", node) or refuses_count(
@@ -176,6 +181,9 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     gradients = gradient_arguments(machine, state, given, len(roots))
     flag = args.get(7, "is_grads_batched", False)
     batched = flag is not False
+    if args.get(8, "materialize_grads") is True and args.get(6, "allow_unused") is False:
+        machine.emit(GradOption(node, "materialize"))
+        return Unknown("raised")
     if batched and flag is not True:
         gradients = [Unknown() if one is not None else None for one in gradients]  # Perhaps a dimension more.
     create = args.get(4, "create_graph", False)
@@ -185,6 +193,9 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index, batched=batched) or refused
+    if not refused and flag is True and None in gradients and not args.open:
+        machine.emit(GradOption(node, "batched"))
+        return Unknown("raised")
     unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
     return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
 
@@ -224,15 +235,18 @@ def _walk_to(
         machine.passes((node, state.site, "inputs"))
     machine.announce(state, Differentiated(node, found.possible))
     if not refuses_walk(machine, state, part.certain, between | wanted, node):
-        _run_part(machine, state, part, node, retain)
+        created = args.get(4, "create_graph", False)
+        _run_part(machine, state, part, node, retain, created if isinstance(created, bool) else None)
         _hooks_pass(machine, state, found, between | wanted, node)
     return unused
 
 
-def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None) -> None:
+def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None, created: Tri) -> None:
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
-    elif retain is False:
+        return
+    reenter(machine, state, part.certain, created, node)
+    if retain is False:
         state.free([one.id for one in part.certain if state.frees(one)], node)
 
 

@@ -1,8 +1,9 @@
 """`torch.utils.checkpoint`: a function runs now, and again in backward, so that nothing inside of it is kept.
 
 Measured with torch 2.13: with `use_reentrant=False` gradients flow as they would without, and a second backward
-raises, and so does one in which the function saves fewer tensors than before; otherwise the function runs under
-`no_grad`, and where no argument requires grad its results do not either.
+raises, and so does one in which the function saves fewer tensors than before, or tensors of other shapes or types, and
+one that unpacks a saved tensor twice; otherwise the function runs under `no_grad`, and where no argument requires grad
+its results do not either.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.dtype import can_require_grad
-from gradlint.domain.graph import Edge, Node
+from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.refusal.functions import CheckpointOption, CheckpointReentrant
+from gradlint.domain.shape import Shape, same_shape
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Args,
@@ -36,7 +38,8 @@ from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode, refuses_block
-from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.reachable import all_attributes, contents, known_items
+from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.parameters import children_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -126,22 +129,24 @@ def _through(machine: Machine, state: State, reentrant: bool, function: Value, g
     """Return what a function gives below a checkpoint."""
     if not reentrant:
         before, former = fresh_address(), state.fork()
+        machine.checkpoints.append(node)
         value = machine.call(state, function, given, node)
+        machine.checkpoints.pop()
         changes = any(
-            isinstance(record, (Instance, Sequence, Mapping)) and state.heap.get(address) is not record
+            isinstance(record, _CHANGEABLE) and state.heap.get(address) is not record
             for address, record in former.heap.items()
         )
         result = _hidden(state, value, before, node)
-        kept = _kept(state, value, before) if changes else None
-        made = tensor_of(state, result)
+        kept, made = _kept(state, value, before), tensor_of(state, result)
         if kept is not None and made is not None:
-            machine.recomputed[made.node.id] = (function, given, kept)
+            machine.recomputed[made.node.id] = Recomputed(function, given, kept, state.fork(), changes)
         return result
-    sources = [tensor_at(state, ref) for value in given.positional if (ref := known_tensor(machine, state, value))]
+    refs = [ref for value in given.positional if (ref := known_tensor(machine, state, value))]
+    sources = [tensor_at(state, ref) for ref in refs]
     if state.grad is True and any(one.grad is True for one in sources):
         before = fresh_address()
         value = machine.call(state, function, given, node)
-        return _run_later(machine, state, value, sources, before, node)
+        return _run_later(machine, state, value, refs, before, node)
     if not _is_data(machine, state, given):
         return unknown_call(machine, state, (function, *given.values()), node)
     return _cut(state, machine.call(state, function, given, node), node)
@@ -160,27 +165,66 @@ def _cut(state: State, value: Value, node: cst.CSTNode) -> Value:
     return changed(state, value, constant)
 
 
-def _run_later(
-    machine: Machine, state: State, value: Value, sources: list[Tensor], before: int, node: cst.CSTNode
-) -> Value:
+def _run_later(machine: Machine, state: State, value: Value, refs: list[Ref], before: int, node: cst.CSTNode) -> Value:
     """Return results of which torch knows the arguments only; what the function came to shows in backward."""
     if type(value) is tuple:
-        return tuple(_run_later(machine, state, one, sources, before, node) for one in value)
+        return tuple(_run_later(machine, state, one, refs, before, node) for one in value)
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if not isinstance(record, Tensor) or can_require_grad(record.dtype) is False:
         return value
+    sources = [tensor_at(state, ref) for ref in refs]
     edges = [Edge(one.node, None if one.grad is not False else False) for one in sources]
     edges += [Edge(inner, True if sure else None) for inner, sure in _sources(record.node, before)]
-    made = Node("checkpoint", node, edges, tracked=True, maybe_saved=True, frees=True)
+    saved = tuple(saved_now(machine, state, ref, "input") for ref in refs)
+    made = Node("checkpoint", node, edges, tracked=True, saved=saved, maybe_saved=True, frees=True)
     machine.reentrant[made.id] = (record.grad is not False, frozenset(one.node.id for one in sources))
     return new_tensor(state, made, grad=True, dtype=record.dtype, shape=record.shape, tags=record.tags)
 
 
-class Kept(NamedTuple):
-    """How many tensors the operations of a function have certainly saved, and which may have saved more."""
+_CHANGEABLE = (Instance, Sequence, Mapping)
 
-    tensors: int
+
+class Kept(NamedTuple):
+    """The shape and type of each tensor that the operations of a function have certainly saved, as far as is known.
+
+    `others` are the operations which may have saved more.
+    """
+
+    tensors: tuple[tuple[Shape, str | None], ...]
     others: Counter[tuple[str, cst.CSTNode]]
+
+    def differs(self, first: Kept) -> bool:
+        """Return whether torch, which counts and compares, certainly refuses this after what was first saved."""
+        if len(self.tensors) < len(first.tensors):
+            return self.others <= first.others
+        if len(self.tensors) > len(first.tensors) or self.others != first.others:
+            return False
+        pairs = zip(self.tensors, first.tensors, strict=True)
+        return any(
+            same_shape(one[0], other[0]) is False or (None not in (one[1], other[1]) and one[1] != other[1])
+            for one, other in pairs
+        )
+
+
+class Recomputed(NamedTuple):
+    """A function below a checkpoint that is not reentrant: what it was given and has saved, and the state after it.
+
+    `changes`: it has changed what it may read when it runs again.
+    """
+
+    function: Value
+    given: Args
+    first: Kept
+    after: State
+    changes: bool
+
+    def may_differ(self, state: State) -> bool:
+        """Return whether anything has changed that the function may read."""
+        start = (self.function, *self.given.values())
+        held = contents(self.after, start, all_attributes, calls=True)
+        refs = (one.id for one in held if isinstance(one, Ref))
+        changed = (one for one in refs if isinstance(self.after.heap.get(one), _CHANGEABLE))
+        return self.changes or any(state.heap.get(one) is not self.after.heap[one] for one in changed)
 
 
 def _kept(state: State, value: Value, before: int) -> Kept | None:
@@ -192,20 +236,31 @@ def _kept(state: State, value: Value, before: int) -> Kept | None:
     if any(one.tracked is None or one.op == "call" for one in nodes):
         return None
     others = (one for one in nodes if one.maybe_saved or canonical(one.op) not in SAVES_AS_LISTED)
-    return Kept(sum(len(one.saved) for one in nodes), Counter((one.op, one.syntax) for one in others))
+    saved = [kept for one in sorted(nodes, key=lambda one: one.id) for kept in one.saved]
+    records = [one for one in state.heap.values() if isinstance(one, Tensor)] if saved else []
+    tensors = tuple(_size_of(kept, records) for kept in saved)
+    return Kept(tensors, Counter((one.op, one.syntax) for one in others))
+
+
+def _size_of(kept: Saved, records: Iterable[Tensor]) -> tuple[Shape, str | None]:
+    """Return the shape and type of a saved tensor, by which views that share its memory may differ."""
+    alike = (one for one in records if one.counter == kept.counter and kept.node in (None, one.node))
+    found = {(one.shape, one.dtype) for one in alike}
+    return found.pop() if len(found) == 1 else (None, None)
 
 
 def _runs_differently(machine: Machine, state: State, at: Node) -> bool:
-    """Return whether a function, run as backward runs it again, certainly saves fewer tensors than before."""
-    function, given, first = machine.recomputed[at.id]
-    assert isinstance(first, Kept)
+    """Return whether a function, run as backward runs it again, certainly saves other tensors than before."""
+    one = machine.recomputed[at.id]
+    if not isinstance(one, Recomputed) or not one.may_differ(state):
+        return False
     again, before = state.fork(), fresh_address()
     machine.expected += 1  # What it does wrong has been reported of its first run.
     mode = enter_mode(machine, again, Context("enable_grad"))
-    kept = _kept(again, machine.call(again, function, given, at.syntax), before)
+    kept = _kept(again, machine.call(again, one.function, one.given, at.syntax), before)
     leave_mode(again, mode)
     machine.expected -= 1
-    return kept is not None and kept.tensors < first.tensors and kept.others <= first.others
+    return kept is not None and kept.differs(one.first)
 
 
 def refuses_walk(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.domain.refusal.functions import CtxAttributeMissing
+from gradlint.domain.refusal.functions import CheckpointReentrant, CtxAttributeMissing
 from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, CtxState, External, Instance, Ref, Tensor, Value, is_unnamed
@@ -24,6 +24,7 @@ _KEEPING = {
 """The methods of `ctx` that remember tensors, and under which name its state has them."""
 
 _SWITCH = "set_materialize_grads"
+_UNPACKED = "unpacked"
 
 
 def is_ctx(record: Instance) -> bool:
@@ -85,6 +86,10 @@ def ctx_attribute(machine: Machine, state: State, ctx: Ref, name: str, node: cst
     if name in ("saved_tensors", "saved_variables"):
         machine.unpacked.add(ctx.id)
         saved = ctx_state(state, ctx).saved
+        if ctx.id in machine.differentiated and machine.checkpoints:
+            if (_UNPACKED, ctx.id) in state.facts:
+                machine.emit(CheckpointReentrant(node, "unpacked", machine.checkpoints[-1]))
+            state.decide((_UNPACKED, ctx.id), True)
         return () if saved is None else saved
     if name in _KEEPING or name == _SWITCH:
         return Bound(ctx, name)

@@ -22,6 +22,7 @@ from gradlint.domain.refusal.functions import (
     FunctionWithoutForward,
     Role,
     SavedNontensor,
+    SavedTensorMisused,
 )
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -33,11 +34,16 @@ from gradlint.domain.value import (
     Function,
     Instance,
     Ref,
+    Tensor,
     Unknown,
     Value,
     View,
     Write,
 )
+from gradlint.domain.walk import inputs as inputs_of
+from gradlint.domain.walk import reachable
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ARITHMETIC, RANDOM
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Lenient, Machine
 from gradlint.interpreter.python.calls import invoke
@@ -46,6 +52,7 @@ from gradlint.interpreter.python.contexts import ONCE, enter_mode, leave_mode
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.ctx import CTX, ctx_state, set_at, tensors_among
 from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
+from gradlint.interpreter.torch.reentrant import Reentering
 from gradlint.interpreter.torch.tangents import Applied, refuses_tangents
 from gradlint.interpreter.torch.tensor import (
     either,
@@ -80,16 +87,18 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     rule = static_method(state, cls, "jvp") if has_dual(machine, state, tensors) else None
     for ref in tensors:
         inputs.writes[ref.id] = len(state.writes(tensor_at(state, ref).counter))
-    needs = tuple(_needs(machine, state, value) for value in args.positional)
+    needs = tuple(needs_grad(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
-    result = _run_forward(machine, state, cls, forward, ctx, inputs, node)
+    result = run_forward(machine, state, cls, forward, ctx, inputs, node)
     if isinstance(result, Unknown) and result.kind == "raised":
         return result
     if rule is not None:
-        applied = Applied(name, ctx, inputs.values, result, tensors_among(state, ctx_state(state, ctx).dirty))
+        kept = ctx_state(state, ctx)
+        dirty, unmarked = tensors_among(state, kept.dirty), tensors_among(state, kept.unmarked)
+        applied = Applied(name, ctx, inputs.values, result, dirty, unmarked, node)
         if refuses_tangents(machine, state, rule, applied, node):
             return Unknown("raised")
-    return _recorded(machine, state, cls, ctx, inputs, result, node)
+    return recorded(machine, state, cls, ctx, inputs, result, node)
 
 
 def _lacks_forward(state: State, cls: Ref) -> bool:
@@ -128,7 +137,7 @@ def _rule_fails(machine: Machine, state: State, cls: Ref, args: Args, node: cst.
     return bool(ends) and all(refuses_rule(machine, end, cls, value, node) for end, value in ends)
 
 
-def _needs(machine: Machine, state: State, value: Value) -> Value:
+def needs_grad(machine: Machine, state: State, value: Value) -> Value:
     """Return an item of `ctx.needs_input_grad`."""
     tensor = known_tensor(machine, state, value)
     if tensor is None:
@@ -137,12 +146,20 @@ def _needs(machine: Machine, state: State, value: Value) -> Value:
     return Unknown("bool") if grad is None else grad
 
 
-def _run_forward(
-    machine: Machine, state: State, cls: Ref, forward: Function, ctx: Ref, inputs: Inputs, node: cst.CSTNode
+def run_forward(
+    machine: Machine,
+    state: State,
+    cls: Ref,
+    forward: Function,
+    ctx: Ref,
+    inputs: Inputs,
+    node: cst.CSTNode,
+    *,
+    bare: bool = False,
 ) -> Value:
-    """Run forward with grad mode off, and `setup_context` where forward goes without a ctx."""
+    """Run forward with grad mode off, and `setup_context` where forward goes without a ctx; `bare`: it always does."""
     setup = static_method(state, cls, "setup_context")
-    given = inputs.values if setup is not None else (ctx, *inputs.values)
+    given = inputs.values if setup is not None or bare else (ctx, *inputs.values)
     if refuses_arguments(machine, forward, len(given), "forward", node):
         machine.called.add(forward.code)
         return Unknown("raised")
@@ -154,7 +171,7 @@ def _run_forward(
     return result
 
 
-def _recorded(
+def recorded(
     machine: Machine, state: State, cls: Ref, ctx: Ref, inputs: Inputs, result: Value, node: cst.CSTNode
 ) -> Value:
     """Put what forward came to on the tape."""
@@ -162,15 +179,19 @@ def _recorded(
     needs = either(tensor_at(state, ref).grad for _, ref in tensors)
     hidden = any(isinstance(value, Unknown) and known_tensor(machine, state, value) is None for value in inputs.values)
     requires: Tri = False if state.grad is False else None if state.grad is None or (hidden and not needs) else needs
-    ignored, constant = run_aside(machine, state, cls, ctx, inputs, result, requires, node)
+    found = run_aside(machine, state, cls, ctx, inputs, result, requires, node)
     edges = [
-        Edge(tensor_at(state, ref).node, False if index in ignored else tensor_at(state, ref).grad, "custom")
+        Edge(tensor_at(state, ref).node, False if index in found.ignored else tensor_at(state, ref).grad, "custom")
         for index, ref in tensors
     ]
     kept_by = ctx_state(state, ctx)
     dirty = tensors_among(state, kept_by.dirty)
+    _judge_given(machine, state, ctx, "mark_dirty", kept_by.dirty)
     if requires is not False:
-        _judge_saved(machine, state, ctx)
+        _judge_given(machine, state, ctx, "save_for_backward", kept_by.saved)
+        _judge_given(machine, state, ctx, "mark_non_differentiable", kept_by.unmarked)
+    if requires and find_in_class(state, cls, "setup_context") is not None:
+        _judge_returned(machine, state, ctx, {ref for _, ref in tensors} - {*dirty}, result)
     results = [known_tensor(machine, state, value) for value in parts_of(result)]
     for ref in dirty:
         refuses_write(machine, state, ref, "mark_dirty", node)
@@ -189,13 +210,20 @@ def _recorded(
     once = backward is not None and any(mode.mode == ONCE for mode in backward.modes)
     if once:
         machine.once.add(made.id)
-    if once or constant:
+    if once or found.constant:
         machine.constant_gradients.add(made.id)
     defined = [find_in_class(state, cls, name) is not None for name in ("backward", "vjp")]
+    if found.random:
+        machine.random_backwards.add(made.id)
+    if found.reenters is not None:
+        machine.reentering[made.id] = found.reenters
     if requires and all(defined):
-        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node, both=True)
+        machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node, reason="both")
     elif requires and not any(defined):
         machine.raising[made.id] = partial(FunctionWithoutBackward, applied=node)
+    elif requires and found.raises is not None:
+        raising = partial(FunctionWithoutBackward, applied=node, reason="raises", defined=found.raises)
+        machine.raising[made.id] = raising
     if any(ref not in results for ref in dirty):
         machine.emit(DirtyNotReturned(set_at(state, ctx, "mark_dirty")))
     machine.announce(state, FunctionApplied(node, cls, ctx, inputs.values, inputs.writes, result))
@@ -239,7 +267,7 @@ def _attached(
         elif ref.id in given and ref.id not in dirty:
             parts.append(_returned_input(state, ref, made))
         else:
-            parts.append(_attach(state, ref, made, {tensor_at(state, Ref(one)).counter for one in given}))
+            parts.append(_attach(state, ref, made))
     return tuple(parts) if type(result) is tuple else parts[0]
 
 
@@ -261,22 +289,28 @@ def _returned_input(state: State, ref: Ref, made: Node) -> Ref:
     return view_of(state, ref, made, kind=kind, shape=record.shape, grad=made.tracked, tags=record.tags)
 
 
-def _judge_saved(machine: Machine, state: State, ctx: Ref) -> None:
-    """Report what `save_for_backward` does not take: torch looks at it when forward is over."""
-    saved = ctx_state(state, ctx).saved
-    for value in saved if type(saved) is tuple else ():
+def _judge_given(machine: Machine, state: State, ctx: Ref, method: str, values: Value) -> None:
+    """Report what a method of `ctx` does not take: torch looks at it when forward is over."""
+    for value in values if type(values) is tuple else ():
         kind = nontensor(state, value)
         if kind is not None:
-            machine.emit(SavedNontensor(set_at(state, ctx, "save_for_backward"), kind))
+            machine.emit(SavedNontensor(set_at(state, ctx, method), kind, method))
             return
 
 
-def _attach(state: State, ref: Ref, made: Node, counters: set[int]) -> Ref:
-    """Return a result that forward computed, perhaps as a view of an input."""
+def _judge_returned(machine: Machine, state: State, ctx: Ref, given: set[Ref], result: Value) -> None:
+    """Report an input that is returned as it is and saved: where there is a `setup_context`, torch takes none."""
+    returned = given & {part for part in parts_of(result) if isinstance(part, Ref)}
+    if returned & {*tensors_among(state, ctx_state(state, ctx).saved)}:
+        machine.emit(SavedTensorMisused(set_at(state, ctx, "save_for_backward"), "returned"))
+
+
+def _attach(state: State, ref: Ref, made: Node) -> Ref:
+    """Return a result that forward computed, perhaps as a view."""
     record = tensor_at(state, ref)
     view = record.view
     if view is not None:
-        kind = _VIEWS[made.tracked] if record.counter in counters else "maybe"
+        kind = "maybe" if view.kind == "maybe" else _VIEWS[made.tracked]
         view = View(view.base, kind, view.expanded, view.version)
     state.put(ref.id, record._replace(node=made, grad=made.tracked, view=view, syntax=made.syntax))
     return ref
@@ -313,6 +347,21 @@ def parts_of(result: Value) -> tuple[Value, ...]:
     return result if type(result) is tuple else (result,)
 
 
+class Aside(NamedTuple):
+    """What a backward does with unknown gradients.
+
+    `ignored` are the positions of the inputs whose gradient is certainly None. `constant`: the gradients of all others
+    have no graph, but through those that arrive. `raises` is the method if Python raises on every way through it.
+    `reenters`: it calls a backward itself. `random`: on every way, a gradient is computed from random numbers.
+    """
+
+    ignored: set[int] = set()  # noqa: RUF012 -- never changed
+    constant: bool = False
+    raises: cst.CSTNode | None = None
+    reenters: Reentering | None = None
+    random: bool = False
+
+
 def run_aside(
     machine: Machine,
     state: State,
@@ -322,20 +371,16 @@ def run_aside(
     result: Value,
     requires: Tri,
     place: cst.CSTNode,
-) -> tuple[set[int], bool]:
-    """Run backward on unknown gradients.
-
-    Return the positions of the inputs whose gradient is certainly None, and whether the gradients of all others have
-    no graph, but through those that arrive.
-    """
+) -> Aside:
+    """Run backward on unknown gradients."""
     name: Role = "backward" if find_in_class(state, cls, "backward") is not None else "vjp"
     backward = static_method(state, cls, name)
     if backward is None or requires is False:
-        return set(), False
+        return Aside()
     node = backward.code.node
     given = 1 + len(parts_of(result))
     if _is_complete(machine, state, result) and refuses_arguments(machine, backward, given, name, place):
-        return set(), False
+        return Aside()
     aside = state.fork()
     aside.grad = None  # Off, unless the caller asks for a graph of the gradient.
     provisional = Node("apply", node, tracked=requires)
@@ -348,8 +393,10 @@ def run_aside(
     first_exit, region = len(machine.exits), machine.open(aside)
     forward = static_method(state, cls, "forward")
     machine.differentiated[ctx.id] = None if forward is None else forward.code.node
+    asked = machine.asked
     ends = invoke(machine, aside, backward, Args((ctx, *gradients)), node)
     del machine.differentiated[ctx.id]
+    raises = node if not ends and {one.kind for one in machine.exits[first_exit:]} == {"raise"} else None
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
     machine.announce(
@@ -358,7 +405,11 @@ def run_aside(
     )
     nones = ({place for place, part in enumerate(parts_of(value)) if part is None} for _, value in ends)
     ignored = set.intersection(set(range(len(inputs.values))), *nones) if ends else set()
-    return ignored, bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)
+    constant = bool(ends) and all(_is_constant(machine, end, value) for end, value in ends)
+    arrived = tuple((tensor_at(aside, ref).shape, tensor_at(aside, ref).dtype) for ref in gradients)
+    reenters = None if asked == machine.asked else Reentering(backward, ctx, arrived)
+    random = bool(ends) and all(any(_is_random(end, part) for part in parts_of(value)) for end, value in ends)
+    return Aside(ignored, constant, raises, reenters, random)
 
 
 def _is_constant(machine: Machine, state: State, value: Value) -> bool:
@@ -368,6 +419,15 @@ def _is_constant(machine: Machine, state: State, value: Value) -> bool:
         if part is not None and (ref is None or ref.id in machine.escaped or tensor_at(state, ref).grad is not False):
             return False
     return True
+
+
+def _is_random(state: State, value: Value) -> bool:
+    """Return whether a gradient is certainly computed from random numbers, element by element."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not isinstance(record, Tensor):
+        return False
+    made = reachable([record.node], lambda node: inputs_of(node) if canonical(node.op) in ARITHMETIC else ())
+    return any(canonical(one.op) in RANDOM for one in made)
 
 
 def _is_complete(machine: Machine, state: State, result: Value) -> bool:

@@ -35,6 +35,7 @@ from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
+from gradlint.interpreter.torch.custom_ops import call_op, define_op, register_autograd
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
@@ -49,6 +50,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
 from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
+from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.parametrizations import PARAMETRIZING, written_whole
@@ -65,6 +67,11 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)
+    if path.startswith("torch.ops."):
+        namespace, _, op = path.removeprefix("torch.ops.").removesuffix(".default").partition(".")
+        own = machine.operators.get(f"{namespace}::{op}")
+        if own is not None and own.id in state.heap:
+            return call_op(machine, state, own, args, node)
     name = path.removeprefix("torch.")
     if path.endswith(".__init__") and args.positional:
         return _unbound_init(machine, state, args, node)
@@ -233,6 +240,13 @@ def _clip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return Unknown("number")
 
 
+def _increment_version(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Note a write of which only the program knows."""
+    for ref in tensors_in(machine, state, args.get(0, "tensor")):
+        bump(machine, state, ref, Write(node, "increment_version"))
+    return None
+
+
 def _vector_to_parameters(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """Make the `.data` of each parameter a part of the vector (torch/nn/utils/convert_parameters.py)."""
     given = known_tensor(machine, state, args.get(0, "vec"))
@@ -263,16 +277,6 @@ def _from_pretrained(path: str) -> Native:
     return make
 
 
-def _custom_op(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """torch.library.custom_op(name, fn, mutates_args=...): its gradient is registered apart from what it computes.
-
-    Without the function it is a decorator, which gives something unknown in place of the function as well.
-    """
-    return External(CUSTOM_OP) if args.get(1, "fn", None) is None else machine.symbol("custom_op", node, syntax=node)
-
-
-CUSTOM_OP = "torch.library.CustomOpDef"
-
 _OF_COMPILERS = (
     *("torch.jit.is_scripting", "torch.jit.is_tracing", "torch.compiler.is_compiling", "torch._dynamo.is_compiling"),
     *("torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary"),
@@ -288,8 +292,8 @@ SPECIAL: dict[str, Native] = {
     **WEIGHT_HOOKS,
     "torch.sparse_coo_tensor": sparse_tensor,
     "torch.save": written_whole("torch.save"),
-    "torch.library.custom_op": _custom_op,
-    CUSTOM_OP: lambda machine, state, args, node: machine.symbol("custom_op", node, syntax=node),
+    "torch.library.custom_op": define_op,
+    "torch.library.register_autograd": register_autograd,
     "torch.device": lambda machine, state, args, node: Unknown("device", syntax=node),
     "torch.autograd.backward": autograd_backward,
     "torch.autograd.grad": autograd_grad,
@@ -310,6 +314,7 @@ SPECIAL: dict[str, Native] = {
     "torch.autograd.graph.saved_tensors_hooks": saved_tensors_hooks,
     "torch.autograd.graph.save_on_cpu": save_on_cpu,
     "torch.autograd.graph.register_multi_grad_hook": register_multi_grad_hook,
+    "torch.autograd.graph.increment_version": _increment_version,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),
     "torch.autograd.function.once_differentiable": _mode(ONCE),
     # An optimizer's step: grad mode is off, unless its option `differentiable` is on.

@@ -22,6 +22,7 @@ from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, note_wanted, refuse_whole
 from gradlint.interpreter.torch.attributes import set_flag
+from gradlint.interpreter.torch.backward import DETACHED
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
@@ -113,6 +114,8 @@ def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node:
         machine.emit(DetachedView(node))
         return ref
     made = Node("detach_", node, [Edge(record.node, False, "detach")], cut="detach")
+    if record.leaf is False and record.node.tracked is True:
+        state.decide((DETACHED, record.node.id), node)
     state.put(ref.id, record._replace(node=made, grad=False))
     return ref
 

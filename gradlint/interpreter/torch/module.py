@@ -36,6 +36,7 @@ from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.custom_ops import CUSTOM_OP
 from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
@@ -161,7 +162,7 @@ def module_attribute(
         if name in OPTIMIZER_METHODS:
             return Bound(obj, name)
         machine.announce(state, NameMissing(node, obj, name))
-    has_methods = base.startswith("torch.distributions.") or base == HANDLE or _is_helper(base)
+    has_methods = base.startswith("torch.distributions.") or base in (HANDLE, CUSTOM_OP) or _is_helper(base)
     return Bound(obj, name) if has_methods or name in ENGINES.get(base, ()) else machine.symbol("attr", obj, name)
 
 

@@ -18,7 +18,7 @@ from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.shape import at_least_two, is_single
 from gradlint.domain.value import Ref, Sequence, Tags, Tensor, Unknown, Value
 from gradlint.facts.row import alias_of
-from gradlint.facts.traits import CONVERTS, JOINS, ONE_OR_MANY, SIZE_BY_OTHER
+from gradlint.facts.traits import CONVERTS, JOINS, OF_ONE_EACH, ONE_OR_MANY, SIZE_BY_OTHER
 from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
@@ -67,6 +67,8 @@ def _unclear(call: Operation) -> Value:
 def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     """Return a tuple of results: they share one node of the tape."""
     names = kind[kind.index("(") + 1 : -1]
+    if call.canonical in OF_ONE_EACH:
+        return _of_one_each(call, sizes)
     made = _recorded(call, None)
     if names == "*" or _differ_in_number(names, sizes):
         items, is_open = _list_sizes(sizes)
@@ -75,6 +77,19 @@ def _several(call: Operation, kind: str, sizes: Operand | Several) -> Value:
     if kind.startswith("named("):
         names = ",".join(["Tensor"] * len(names.split(",")))
     return _structure(call, _parsed(names), sizes, made, count())
+
+
+def _of_one_each(call: Operation, sizes: Operand | Several) -> Value:
+    """Return a tuple of results of which each is computed from one input; where it is not known which, any may be."""
+    given, (items, is_open) = call.inputs, _list_sizes(sizes)
+    if is_open or len(items) != len(given):
+        return _unclear(call)
+    outputs: list[Value] = []
+    for one, size in zip(given, items, strict=True):
+        call.inputs = [one]
+        outputs.append(_output(call, ">*", size, _recorded(call, None)))
+    call.inputs = given
+    return tuple(outputs)
 
 
 def _differ_in_number(names: str, sizes: Operand | Several) -> bool:

@@ -17,7 +17,7 @@ from gradlint.domain.graph import Node
 from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Function, Ref, Value
+from gradlint.domain.value import Args, Function, NoGradient, Ref, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.torch.callbacks import refuses_arguments
@@ -25,13 +25,15 @@ from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, nontenso
 
 
 class Applied(NamedTuple):
-    """One application of a custom function: its name for messages, what it was given, returned, and marked dirty."""
+    """One application of a custom function: its name for messages, what it was given, returned, and marked."""
 
     name: str
     ctx: Ref
     arguments: tuple[Value, ...]
     result: Value
     dirty: tuple[Ref, ...]
+    unmarked: tuple[Ref, ...]
+    applied: cst.CSTNode
 
 
 def refuses_tangents(machine: Machine, state: State, rule: Function, one: Applied, node: cst.CSTNode) -> bool:
@@ -39,7 +41,7 @@ def refuses_tangents(machine: Machine, state: State, rule: Function, one: Applie
     if refuses_arguments(machine, rule, 1 + len(one.arguments), "jvp", node):
         return True
     aside = state.fork()
-    tangents = tuple(_tangent(machine, aside, value, rule.code.node) for value in one.arguments)
+    tangents = tuple(_tangent(machine, aside, value, rule.code.node, one.applied) for value in one.arguments)
     first_exit, region = len(machine.exits), machine.open(aside)
     machine.pushed.add(one.ctx.id)
     ends = invoke(machine, aside, rule, Args((one.ctx, *tangents)), rule.code.node)
@@ -51,14 +53,16 @@ def refuses_tangents(machine: Machine, state: State, rule: Function, one: Applie
         reason, got, wanted = found[0]
         machine.emit(TransformMismatch(node, one.name, reason, got, wanted))
         return True
-    machine.announce(state, FunctionPushed(rule.code.node, tangents, one.arguments, one.result, ends))
+    plain = tuple(None if isinstance(value, NoGradient) else value for value in tangents)
+    machine.announce(state, FunctionPushed(rule.code.node, plain, one.arguments, one.result, ends))
     return False
 
 
-def _tangent(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Value:
+def _tangent(machine: Machine, state: State, value: Value, node: cst.CSTNode, applied: cst.CSTNode) -> Value:
+    """Return the tangent of an argument; what is certainly no tensor has none, with which Python cannot compute."""
     ref = known_tensor(machine, state, value)
     if ref is None:
-        return None
+        return Unknown() if isinstance(value, (Unknown, Ref)) else NoGradient(None, 0, applied=applied)
     record = tensor_at(state, ref)
     return new_tensor(state, Node("tangent", node), dtype=record.dtype, shape=record.shape)
 
@@ -80,6 +84,8 @@ def _misfit(
     for ref, part in zip(refs, returned, strict=True):
         assert ref is not None
         tangent = known_tensor(machine, end, part)
+        if tangent is not None and ref in one.unmarked:
+            return "jvp-constant", None, None
         if tangent is None:
             if nontensor(end, part) is not None:
                 return "jvp-kind", None, None

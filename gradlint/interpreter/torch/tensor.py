@@ -341,7 +341,7 @@ def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
     """None stands where a gradient is computed with."""
     assert isinstance(value, NoGradient)
     if value.applied is not None:
-        machine.emit(NoneGradientArrived(node, value.applied, value.asked))
+        machine.emit(NoneGradientArrived(node, value.applied, value.asked, tangent=value.asked is None))
         return
     if value.asked is not None:
         machine.emit(UnusedGradientUsed(node, value.syntax, value.asked))

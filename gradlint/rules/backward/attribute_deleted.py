@@ -4,13 +4,14 @@ from gradlint.domain.refusal import tensors as refusal
 from gradlint.rules.base import EventRule, Report
 
 
-class AttributeDeleted(EventRule[refusal.AttributeDeleted]):
-    """An attribute is deleted that every tensor has, such as `del x.data`.
+class AttributeDeleted(EventRule[refusal.AttributeFixed]):
+    """An attribute is deleted that every tensor has, such as `del x.data`, or a read-only one is set.
 
     What torch does
         It raises: "Deleting tensor data is not allowed. Delete tensor instead!", "requires_grad must be a bool", or
         "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable". Only `del x.grad` is accepted: it sets
-        the gradient to None.
+        the gradient to None. Setting `x.grad_fn`, `x.is_leaf`, `x.shape`, `x.dtype` or `x.device` raises the
+        AttributeError as well.
 
     Why it matters
         Such a line is meant to free memory or a graph, and stops the program.
@@ -29,7 +30,12 @@ class AttributeDeleted(EventRule[refusal.AttributeDeleted]):
     name = "attribute-deleted"
     effect = "raises"
     raises = "Deleting tensor data is not allowed"
-    torch_says = ("Deleting tensor data is not allowed", "requires_grad must be a bool", "is not writable")
+    torch_says = (
+        "Deleting tensor data is not allowed",
+        "requires_grad must be a bool",
+        "is not writable",
+        "Deletion of .* not allowed",
+    )
     bad = """\
 import torch
 
@@ -46,7 +52,13 @@ del x.grad
 """
     good_shows = "x.grad is None"
 
-    def check(self, event: refusal.AttributeDeleted) -> Report | None:
+    def check(self, event: refusal.AttributeFixed) -> Report | None:
+        if event.done == "set":
+            return Report(
+                event.node,
+                f"the attribute `{event.name}` of a tensor is read-only: torch raises here",
+                hint="make another tensor, as with `detach()`, `to()` or `reshape()`",
+            )
         return Report(
             event.node,
             f"the attribute `{event.name}` of a tensor cannot be deleted: torch raises here",

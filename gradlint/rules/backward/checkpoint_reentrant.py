@@ -43,6 +43,8 @@ class CheckpointReentrant(EventRule[refusal.CheckpointReentrant | refusal.Checkp
         "incompatible with .grad",
         "none of output has requires_grad=True",
         "different number of tensors was saved",
+        "have different metadata",
+        "already unpacked once",
         "Unexpected keyword arguments",
         "only supported when",
         "determinism_check",
@@ -84,8 +86,15 @@ y = checkpoint(layer, x, use_reentrant=False)
         if event.reason == "different":
             return Report(
                 event.node,
-                "this backward runs a checkpointed function again, which now does less than before: torch raises here",
+                "this backward runs a checkpointed function again, which now saves other tensors: torch raises here",
                 hint="let the function compute the same whenever it runs: no counters, no caches",
+                related=((event.checkpoint, "the checkpoint is here"),),
+            )
+        if event.reason == "unpacked":
+            return Report(
+                event.node,
+                "`saved_tensors` is read a second time in a backward below a checkpoint: torch raises here",
+                hint="read it once, and keep the tensors in variables",
                 related=((event.checkpoint, "the checkpoint is here"),),
             )
         constant = event.reason == "constant"

@@ -7,7 +7,11 @@ from gradlint.rules.authoring.repairs import with_argument
 from gradlint.rules.base import EventRule, Report
 
 _Event: TypeAlias = (
-    refusal.GradInputUnused | refusal.GradInputWithoutGraph | refusal.GradInputsEmpty | refusal.UnusedGradientUsed
+    refusal.GradInputUnused
+    | refusal.GradInputWithoutGraph
+    | refusal.GradInputsEmpty
+    | refusal.GradOption
+    | refusal.UnusedGradientUsed
 )
 
 
@@ -47,6 +51,10 @@ class GradInputUnused(EventRule[_Event]):
         "appears to not have been used in the graph",
         "can't retain_grad on Tensor",
         "cannot be empty",
+        "Expected allow_unused to be True or not passed",
+        "in_dim=0 for some input",
+        "Expected all tensors to have the same size",
+        "is not a Tensor",
         "unsupported operand type.*NoneType",
         "NoneType' object",
         "not NoneType",
@@ -76,6 +84,9 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
                 f"the list of inputs that `{call}` is given is empty: torch raises here",
                 hint="pass tensors that require grad; an iterator such as `model.parameters()` is empty after one use",
             )
+        if isinstance(event, refusal.GradOption):
+            said, hint = _OPTIONS[event.reason]
+            return Report(event.node, f"{said}: torch raises here", hint=hint)
         if isinstance(event, refusal.UnusedGradientUsed):
             return Report(
                 event.node,
@@ -96,5 +107,9 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
         )
 
 
+_OPTIONS = {
+    "materialize": ("`materialize_grads=True` excludes `allow_unused=False`", "remove `allow_unused=False`"),
+    "batched": ("`is_grads_batched=True` is given no `grad_outputs`", "pass one gradient for each of the batch"),
+}
 _UNUSED = ("the output does not depend on", "pass the tensor that was used in the computation, or `allow_unused=True`")
 _WITHOUT_GRAPH = ("does not require grad", "call `requires_grad_()` on it before it is used")

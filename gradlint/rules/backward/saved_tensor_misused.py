@@ -12,7 +12,8 @@ class SavedTensorMisused(EventRule[refusal.SavedTensorMisused]):
         a block of `disable_saved_tensors_hooks` rejects, and it cannot be entered inside of one that has installed
         some. A pack hook must not write to its tensor in place. `register_hooks` of a saved tensor takes two functions
         by position, once, before a backward has freed the tensor. Blocks of `allow_mutation_on_saved_tensors` cannot be
-        nested, and the backward must run inside of the block in which the forward has run.
+        nested, and the backward must run inside of the block in which the forward has run. A saved input must not be
+        detached in place before the backward.
 
     Why it matters
         The block that forbids the hooks, or that keeps copies of what is written, stands in another function than the
@@ -42,6 +43,8 @@ class SavedTensorMisused(EventRule[refusal.SavedTensorMisused]):
         "register_hooks on a saved tensor after it has been freed",
         "None is forbidden",
         "from Python is forbidden",
+        "has been detached in-place",
+        "returned as-is as output is being saved",
     )
     bad = """\
 import torch
@@ -68,7 +71,7 @@ with torch.autograd.graph.allow_mutation_on_saved_tensors():
     def check(self, event: refusal.SavedTensorMisused) -> Report | None:
         return Report(
             event.node,
-            f"{_SAID[event.reason]}: torch raises {'when a tensor is saved' if event.reason == 'writes' else 'here'}",
+            f"{_SAID[event.reason]}: torch raises {_WHEN.get(event.reason, 'here')}",
             hint=_INSTEAD.get(event.reason),
             related=((event.origin, _PLACES[event.reason]),) if event.reason in _PLACES else (),
         )
@@ -84,10 +87,15 @@ _SAID: dict[refusal.Misuse, str] = {
     "twice": "`register_hooks` is called again for the same saved tensor",
     "released": "`register_hooks` is called for a saved tensor that a backward has freed",
     "none": "`register_hooks` is called for a saved None",
+    "detached": "this backward needs a saved tensor that `detach_` has taken out of its graph",
+    "returned": "`save_for_backward` is given an input that `forward` returns as it is, beside a `setup_context`",
     "made": "saved tensors cannot be made in Python",
 }
+_WHEN: dict[refusal.Misuse, str] = {"writes": "when a tensor is saved", "returned": "in `apply`"}
 _INSTEAD: dict[refusal.Misuse, str] = {
     "ended": "call `backward` inside of the block",
+    "returned": "return a view of the input, `x.view_as(x)`, or a clone",
+    "detached": "use `detach()`, which leaves the tensor itself as it is",
     "writes": "return a new tensor from the hook",
     "enabled": "enter the block before the hooks are installed",
 }
@@ -95,5 +103,6 @@ _PLACES: dict[refusal.Misuse, str] = {
     "ended": "the block is entered here",
     "writes": "the hook is installed here",
     "twice": "the hooks were set here",
+    "detached": "the tensor is detached here",
     "released": "this backward freed the tensor",
 }

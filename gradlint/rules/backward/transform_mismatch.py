@@ -138,6 +138,9 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "check-overlap": "is given an expanded input, whose elements share memory",
     "check-cut": "checks a function that cuts a part of its result off the graph, so that its gradient is another one",
     "check-hook": "checks a function with a hook that changes the gradient, which is no longer the derivative",
+    "check-batched": "checks batched derivatives, which needs `{got}=True`",
+    "check-sparse": "checks a function that returns a sparse tensor",
+    "check-random": "checks a custom function whose backward draws random numbers",
     "check-once": "differentiates twice a custom function whose backward is marked with `once_differentiable`",
     "randomness": 'takes "error", "different" or "same" as `randomness`',
     "chunk-size": "takes a positive `chunk_size`",
@@ -170,6 +173,8 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "call-keys": "with `strict=True` needs one tensor for each parameter and buffer: `{got}` does not match",
     "no-forward": "is given a dual tensor, but has no derivative in forward mode",
     "jvp-count": "is applied to a dual tensor, and its `jvp` returns {got} tangents for {wanted} results",
+    "jvp-constant": "is applied to a dual tensor, and its `jvp` returns a tangent for a result that is marked as "
+    "non-differentiable",
     "jvp-kind": "is applied to a dual tensor, and its `jvp` returns something that is not a tensor",
     "jvp-inplace": "writes to a dual tensor in place, but its `jvp` does not return its tangent written in place",
     "jvp-view": "returns a view of a dual tensor, but its `jvp` does not return a view of the tangent",

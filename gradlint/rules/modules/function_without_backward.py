@@ -83,7 +83,14 @@ Rounded.apply(torch.ones(2, requires_grad=True)).sum().backward()
                 hint="remove `once_differentiable`, and compute the gradient with differentiable operations",
                 related=((event.applied, "the function is applied here"),),
             )
-        if event.both:
+        if event.reason == "raises":
+            return Report(
+                event.node,
+                "this backward runs through a custom function whose `backward` always raises an exception",
+                hint="let `backward` return a gradient for each input",
+                related=((event.applied, "the function is applied here"), (event.defined, "this method raises")),
+            )
+        if event.reason == "both":
             return Report(
                 event.node,
                 "this backward runs through a custom function that defines both `backward` and `vjp`: torch raises "

@@ -5,12 +5,12 @@ from gradlint.rules.base import EventRule, Report
 
 
 class NoneGradient(EventRule[refusal.NoneGradientArrived]):
-    """The backward of a custom function computes with a gradient that is None.
+    """The backward or `jvp` of a custom function computes with a gradient that is None.
 
     What torch does
         After `ctx.set_materialize_grads(False)`, `backward` gets None for each result that the loss does not depend on,
-        and for each that has no gradient. Without the call, it gets zeros. Python raises a TypeError where the None is
-        computed with.
+        and for each that has no gradient. Without the call, it gets zeros. `jvp` gets None for each argument that is
+        not a tensor. Python raises a TypeError where the None is computed with.
 
     Why it matters
         The backward works as long as all results are used. A caller that ignores one of them breaks it.
@@ -77,6 +77,13 @@ twice.sum().backward()
 
     def check(self, event: refusal.NoneGradientArrived) -> Report | None:
         """Report the operation; the related places are the calls of the function and of the backward."""
+        if event.tangent:
+            return Report(
+                event.node,
+                "this computes with the tangent of an argument that is not a tensor, which is None: Python raises here",
+                hint="keep the argument in `forward`, as an attribute of `ctx`, and compute with that",
+                related=((event.applied, "the function is applied here"),),
+            )
         return Report(
             event.node,
             "this computes with the gradient of a result that gets none, which is None because of "

@@ -6,11 +6,12 @@ from gradlint.rules.base import EventRule, Report
 
 
 class SavedNotTensor(EventRule[refusal.SavedNontensor]):
-    """A custom function passes something that is not a tensor to `save_for_backward`.
+    """A custom function passes something that is not a tensor to `save_for_backward` or `mark_dirty`.
 
     What torch does
         When `forward` is over, `apply` raises a TypeError if an argument requires grad: "save_for_backward can only
         save variables, but argument 1 is of type int". Tensors and None are accepted, and a list of tensors is not.
+        `mark_dirty` and `mark_non_differentiable` raise a RuntimeError: "mark_dirty can only accept variables".
 
     Why it matters
         The call works as long as no argument requires grad, as in a test of `forward` alone.
@@ -29,6 +30,11 @@ class SavedNotTensor(EventRule[refusal.SavedNontensor]):
     name = "saved-not-tensor"
     effect = "raises"
     raises = "save_for_backward can only save variables"
+    torch_says = (
+        "save_for_backward can only save variables",
+        "mark_dirty can only accept variables",
+        "mark_non_differentiable only accepts variable",
+    )
     bad = """\
 import torch
 
@@ -75,6 +81,7 @@ Power.apply(x, 3).sum().backward()
         given = f"{article(event.kind)} {event.kind}"
         return Report(
             event.node,
-            f"`save_for_backward` is given {given}: `apply` raises if an argument requires grad",
+            f"`{event.method}` is given {given}: `apply` raises"
+            f"{'' if event.method == 'mark_dirty' else ' if an argument requires grad'}",
             hint="unpack the tensors with `*`" if unpack else "assign it to an attribute of `ctx`",
         )

@@ -18,7 +18,7 @@ from gradlint.interpreter.python.contexts import DUAL, enter_mode, leave_mode
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward import second_edges
 from gradlint.interpreter.torch.backward_call import autograd_grad, once_between
-from gradlint.interpreter.torch.tensor import new_tensor
+from gradlint.interpreter.torch.tensor import SPARSE, new_tensor
 from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -109,7 +109,7 @@ def gradcheck(name: str) -> Native:
             return inside.RAISED
         written = machine.written
         value = inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
-        if not inside.is_raised(value):
+        if not inside.is_raised(value) and _comparable(machine, state, name, value, args, node):
             _run_check(machine, state, name, given, value, args, node)
             if args.keywords.get("check_forward_ad") is True:
                 _push(machine, state, args.get(0, "func"), given, node)
@@ -119,6 +119,22 @@ def gradcheck(name: str) -> Native:
         return Unknown("bool")
 
     return call
+
+
+def _comparable(machine: Machine, state: State, name: str, value: Value, args: Args, node: cst.CSTNode) -> bool:
+    """Return whether the outputs can be compared, as far as is known: they are dense, and the same each time."""
+    records = [tensor_of(state, one) for one in (value if type(value) is tuple else (value,))]
+    outputs = [one for one in records if one is not None and one.grad is True]
+    if any(SPARSE in one.tags for one in outputs):
+        return inside.unfit(machine, node, name, "check-sparse")
+    if "raise_exception" in args.keywords or args.keywords.get("nondet_tol", 0.0) != 0.0:
+        return True
+    ways = [one.node for one in outputs]
+    if "manual_seed" not in machine.program.words and any(
+        one.id in machine.random_backwards for one in reachable(ways, certain_inputs)
+    ):
+        return inside.unfit(machine, node, name, "check-random")
+    return True
 
 
 def _run_check(
@@ -158,6 +174,12 @@ def _checkable(machine: Machine, state: State, name: str, given: _Values, args: 
     records = [tensor_of(state, one) for one in given]
     if args.keywords.get("check_backward_ad") is False and args.keywords.get("check_forward_ad", False) is False:
         return inside.unfit(machine, node, name, "check-nothing")
+    for batched, needed, default in (
+        ("check_batched_grad", "check_backward_ad", True),
+        ("check_batched_forward_grad", "check_forward_ad", False),
+    ):
+        if args.keywords.get(batched) is True and args.keywords.get(needed, default) is False:
+            return inside.unfit(machine, node, name, "check-batched", needed)
     if all(one is not None and one.grad is False for one in records) or (
         not records or all(no_tensor(state, one) for one in given)
     ):
