@@ -5,7 +5,8 @@
     findings = gradlint.check_source(text, "train.py")   # a tuple of Finding
     outcome = gradlint.check_paths(["src"])              # an Outcome: findings, and what could not be checked
     config = gradlint.make_config(select=["GRD1"])       # a Config, by the keys of the configuration file
-    for outcome in gradlint.watch(["src"]): ...          # now, and after each change
+    for outcome in gradlint.recheck(["src"]): ...        # now, and after each change
+    with gradlint.watch(): ...                           # a training loop that runs, under torch
 
 A `Finding` has a `code`, a `name`, a `message`, a `severity`, a `filename`, a `span` of rows and columns that count
 from 1, and perhaps a `hint` and a `fix`. `ConfigError` says what is wrong with a configuration, and `PluginError` what
@@ -24,12 +25,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gradlint.check import check_paths, check_source
+    from gradlint.concrete.watch import watch
     from gradlint.domain.finding import Finding
     from gradlint.outcome import Outcome
     from gradlint.plugins.installed import PluginError
     from gradlint.settings.config import Config, ConfigError
     from gradlint.settings.file import make_config
-    from gradlint.watching import watch
+    from gradlint.watching import recheck
 
     __version__: str
 
@@ -43,6 +45,7 @@ __all__ = [
     "check_paths",
     "check_source",
     "make_config",
+    "recheck",
     "reveal",
     "watch",
 ]
@@ -56,7 +59,8 @@ _HOMES = {
     "check_paths": "gradlint.check",
     "check_source": "gradlint.check",
     "make_config": "gradlint.settings.file",
-    "watch": "gradlint.watching",
+    "recheck": "gradlint.watching",
+    "watch": "gradlint.concrete.watch",
 }
 
 _T = TypeVar("_T")

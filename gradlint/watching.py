@@ -18,7 +18,7 @@ INTERVAL = 0.5
 """Seconds between two looks at the files."""
 
 
-def watch(
+def recheck(
     paths: Iterable[str | Path], config: Config | None = None, *, interval: float = INTERVAL
 ) -> Iterator[Outcome]:
     """Yield what `check_paths` returns, now and after each change, without end: whoever iterates stops.

@@ -40,7 +40,7 @@ def test_one_path_is_no_list_of_paths() -> None:
         with pytest.raises(TypeError, match=r"must be a list of paths, such as \['train.py'\]"):
             gradlint.check_paths(path)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="must be a list of paths"):
-            next(gradlint.watch(path))  # type: ignore[arg-type]
+            next(gradlint.recheck(path))  # type: ignore[arg-type]
 
 
 def test_check_paths_by_a_configuration(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_check_paths_by_a_configuration(tmp_path: Path) -> None:
     assert gradlint.check_paths([str(tmp_path)], config).files == ()
 
 
-def test_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recheck(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An outcome at first, and one for each change, of a file or of a configuration."""
     changes = [("a.py", BROKEN), ("b.py", BROKEN), ("gradlint.toml", 'ignore = ["GRD001"]\n')]
 
@@ -59,7 +59,7 @@ def test_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / name).write_text(text)
 
     monkeypatch.setattr("time.sleep", change)
-    outcomes = gradlint.watch([tmp_path])
+    outcomes = gradlint.recheck([tmp_path])
     assert [len(next(outcomes).findings) for _ in range(4)] == [0, 1, 2, 0]
 
 
@@ -123,4 +123,4 @@ def test_the_page_about_it_is_executed(tmp_path: Path, monkeypatch: pytest.Monke
     blocks = blocks_of(ROOT / "docs" / "python-api.md")
     for block in blocks:
         exec(compile(block.code, block.name, "exec"), names)
-    assert len(blocks) == 4
+    assert len(blocks) == 5

@@ -44,6 +44,10 @@ MAY_IMPORT = {
     "explain": {"check", "domain", "interpreter", "judgement", "observing", "running", "settings", "source"},
     "graph": {"domain", "interpreter", "observing", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
+    "concrete": {
+        *("check", "checker", "core", "detect", "domain", "judgement", "outcome", "report", "rules"),
+        *("settings", "source"),
+    },
     "server": {
         *("check", "checker", "domain", "explain", "facts", "fixes", "graph", "interpreter", "observing", "outcome"),
         *("plugins", "report", "rules", "running", "settings", "source", "version"),
@@ -61,6 +65,7 @@ MAY_IMPORT = {
         "report",
         "rules",
         "fixes",
+        "concrete",
         "confirm",
         "explain",
         "graph",
@@ -73,11 +78,12 @@ MAY_IMPORT = {
     "version": set(),
     "__main__": {"entrypoints"},
     "watching": {"check", "outcome", "settings", "source"},
-    "": {"check", "settings", "domain", "outcome", "plugins", "watching"},
+    "": {"check", "concrete", "settings", "domain", "outcome", "plugins", "watching"},
 }
 
 
 WORKER = "gradlint.confirm.worker"
+CONCRETE = "gradlint.concrete"
 
 # What functions may import, and why.
 HIDDEN = {
@@ -86,6 +92,16 @@ HIDDEN = {
         "gradlint.entrypoints.adopting",  # Only baselines and changed lines need it.
         "gradlint.entrypoints.taped",  # Only pages with pictures need what draws them.
     },
+    "gradlint.entrypoints.run": {  # What imports torch waits until the program does, and the report for its end.
+        *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),
+        *("gradlint.report.formats", "gradlint.report.paint", "gradlint.report.paths", "gradlint.report.report"),
+        "gradlint.rules.registry",
+    },
+    "gradlint.concrete.watch": {  # The same, for a name of the public interface.
+        *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),
+        *("gradlint.report.concise", "gradlint.report.paint", "gradlint.settings.nearest"),
+    },
+    "gradlint.concrete.losses": {"gradlint.detect.formula.losses"},  # Only the report asks what losses take.
     "gradlint.entrypoints.scan": {"gradlint.entrypoints.scanning"},  # It needs pyarrow, which is an extra.
     "gradlint.entrypoints.scanning": {"gradlint.scan.on_ray"},  # Only one engine needs Ray, which is another extra.
     "gradlint.entrypoints.server": {"gradlint.server.serve"},  # It needs pygls, which is an extra.
@@ -181,13 +197,13 @@ def test_functions_import_nothing() -> None:
     assert {module: hidden for module, hidden in found.items() if hidden} == HIDDEN
 
 
-def test_only_the_worker_of_confirmation_may_import_torch() -> None:
-    """Nor numpy, in any file of the package; the worker is a process of its own."""
+def test_only_what_runs_programs_may_import_torch() -> None:
+    """Nor numpy, in any file of the package: the worker is a process of its own, and the machine runs in the user's."""
     wrong = [
         f"{module} imports {imported}"
         for module, path in modules().items()
         for imported in imports(path)
-        if imported.split(".")[0] in {"torch", "numpy"} and not module.startswith(WORKER)
+        if imported.split(".")[0] in {"torch", "numpy"} and not module.startswith((WORKER, CONCRETE))
     ]
     assert wrong == []
 

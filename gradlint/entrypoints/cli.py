@@ -31,6 +31,7 @@ COMMANDS = {
     "op": "Show what autograd knows about an operation of torch.",
     "rule": "Explain a rule, or all of them.",
     "rules": "List the rules.",
+    "run": "Run a program under torch, and report what autograd does wrong.",
     "server": "Answer an editor by the Language Server Protocol.",
     "scan": "Check a corpus of repositories: datasets, archives, directories, packages.",
 }

@@ -26,13 +26,13 @@ def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
     if found is None:
         return
     found = _before(found)
-    takes, wrong = _taken(canonical(it.op))
+    takes, wrong = taken(canonical(it.op))
     if op_of(found) in wrong:
         got = bare(found.node.op)
-        yield WrongActivation(it.node, bare(it.op), takes, got, _kind(op_of(found)), found.node.syntax)
+        yield WrongActivation(it.node, bare(it.op), takes, got, kind_of(op_of(found)), found.node.syntax)
 
 
-def _taken(loss: str) -> tuple[Activation, traits.Trait]:
+def taken(loss: str) -> tuple[Activation, traits.Trait]:
     """Return what a loss takes, and what it certainly must not get."""
     if loss in traits.LOSSES_OF_LOG_PROBABILITIES:
         return "log-probabilities", traits.PROBABILITIES | _SCORES
@@ -43,7 +43,7 @@ def _taken(loss: str) -> tuple[Activation, traits.Trait]:
     return "scores", wrong if loss == "cross_entropy" else wrong | traits.LOG_PROBABILITIES
 
 
-def _kind(op: str) -> Activation:
+def kind_of(op: str) -> Activation:
     """Return what an operation gives."""
     if op in traits.PROBABILITIES:
         return "probabilities"

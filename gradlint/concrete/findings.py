@@ -1,0 +1,194 @@
+"""From what was seen to findings: the syntax nodes of places, the rules, suppressions and configuration."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import libcst as cst
+
+from gradlint.check import check_paths
+from gradlint.checker import Checker
+from gradlint.concrete.places import Place
+from gradlint.concrete.places import Places as Tracks
+from gradlint.concrete.seen import Seen, carried_by
+from gradlint.domain.event import Event
+from gradlint.domain.finding import Finding, Position, Span
+from gradlint.domain.frozen import Frozen
+from gradlint.judgement import Verdict, findings_of, judge
+from gradlint.outcome import Checked, Outcome
+from gradlint.rules.registry import all_rules
+from gradlint.settings.nearest import Configs
+from gradlint.settings.silencing import Silencing
+from gradlint.source.files import Unit
+from gradlint.source.lower.syntax import parts
+from gradlint.source.parse import parse
+from gradlint.source.place import Places
+from gradlint.source.read import Unusable, split_lines
+
+
+class Sources:
+    """The files in which places stand, as Python has read them."""
+
+    def __init__(self) -> None:
+        self._units: dict[str, Unit | None] = {}
+
+    def unit(self, filename: str) -> Unit | None:
+        """Return a file, parsed; None if it cannot be."""
+        if filename not in self._units:
+            text = "".join(linecache.getlines(filename))
+            module = parse(text) if text else None
+            usable = module is not None and not isinstance(module, Unusable)
+            self._units[filename] = Unit(filename, text, module) if usable else None  # type: ignore[arg-type]
+        return self._units[filename]
+
+    @property
+    def units(self) -> list[Unit]:
+        """Return the files that were asked for."""
+        return [unit for unit in self._units.values() if unit is not None]
+
+    def node(self, place: Place, *, statement: bool = False) -> cst.CSTNode | None:
+        """Return the syntax node at a place: the expression, or the `statement` around it."""
+        unit = self.unit(place.filename)
+        if unit is None:
+            return None
+        if not isinstance(unit.ranges, Places):
+            unit.ranges = Places(unit.module)
+        span = _span(place, split_lines(unit.text))
+        found = list(_around(unit.module.body, span, unit.ranges))
+        if not found:
+            return None
+        if statement or span.start == span.end:
+            small = [one for one in found if isinstance(one, (cst.BaseSmallStatement, cst.BaseCompoundStatement))]
+            return small[-1] if small else found[-1]
+        return found[-1]
+
+
+def _span(place: Place, rows: list[str]) -> Span:
+    """Return where a place stands; only its row is known where start and end are the same."""
+    row, end, start, stop = place.range
+    if end is None or start is None or stop is None or not 0 < end <= len(rows):
+        text = rows[row - 1] if 0 < row <= len(rows) else ""
+        at = Position(row, len(text) - len(text.lstrip()) + 1)
+        return Span(at, at)
+    return Span(Position(row, _column(rows[row - 1], start)), Position(end, _column(rows[end - 1], stop)))
+
+
+def _column(row: str, offset: int) -> int:
+    """Return the column of an offset in bytes."""
+    return len(row.encode()[:offset].decode(errors="ignore")) + 1
+
+
+def _around(nodes: Iterable[cst.CSTNode], span: Span, places: Places) -> Iterator[cst.CSTNode]:
+    """Yield the nodes that hold a span, from the outside in."""
+    for node in nodes:
+        try:
+            whole = places.whole(node)
+        except AssertionError:
+            continue  # Punctuation has no place of its own.
+        if whole.start <= span.start and span.end <= whole.end:
+            yield node
+            yield from _around(parts(node), span, places)
+            return
+
+
+def _event(seen: Seen, sources: Sources) -> Event | None:
+    """Return the event at its syntax nodes."""
+    node = sources.node(seen.place, statement="index assignment" in seen.fields.values())
+    if node is None:
+        return None
+    given: dict[str, object] = {}
+    for name, value in seen.fields.items():
+        given[name] = sources.node(value) if isinstance(value, Place) else value
+        required = any(one.name == name and str(one.type) == "cst.CSTNode" for one in fields(seen.kind))
+        if given[name] is None and required:
+            return None
+    return seen.kind(node, **given)  # type: ignore[arg-type]
+
+
+class Judged(Frozen):
+    """The findings, and how many things were seen for which there is no place in a source or no rule."""
+
+    outcome: Outcome
+    unplaced: tuple[Seen, ...] = ()
+
+
+def judged(seen: Iterable[Seen], configs: Configs, error: BaseException | None = None) -> Judged:
+    """Let the rules judge what was seen, each file by its configuration and its comments.
+
+    An `error` that ended the program, of which nothing was seen, is looked for in what a check of its file finds.
+    """
+    sources, rules, checker = Sources(), all_rules(), Checker()
+    said: dict[str, list[Verdict]] = {}
+    unplaced: list[Seen] = []
+    for one in {one.key: one for one in seen}.values():
+        event = _event(one, sources)
+        verdicts = [] if event is None else judge([event], rules)
+        if not verdicts:
+            unplaced.append(one)
+        for verdict in verdicts:
+            home = next(unit for unit in sources.units if verdict.report.node in _places(unit))
+            said.setdefault(home.file, []).append(verdict)
+    files = [_checked(file, verdicts, sources, configs, checker) for file, verdicts in sorted(said.items())]
+    if error is not None and not carried_by(error):
+        files += _explained(error, configs, checker)
+    return Judged(Outcome(tuple(files)), tuple(unplaced))
+
+
+def _explained(error: BaseException, configs: Configs, checker: Checker) -> Iterator[Checked]:
+    """Yield what a check of the file finds that says that torch raises this, where it was raised."""
+    own, place = Tracks(), None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if own.is_own(frame.f_code.co_filename):
+            place = frame.f_code.co_filename
+    rows = {row for frame, row in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == place}
+    if place is None or not os.path.isfile(place):
+        return
+    errors = {rule.code: rule.error for rule in all_rules()}
+    name = _shown(place)
+    for checked in check_paths([name], configs=configs, checker=checker).files:
+        found = tuple(one for one in checked.findings if _explains(one, str(error), rows, errors.get(one.code)))
+        if found:
+            yield replace(checked, findings=found)
+
+
+def _explains(finding: Finding, said: str, rows: set[int], pattern: str | None) -> bool:
+    """Return whether a finding says that torch raises this at one of the rows."""
+    spans = (finding.span, *(one.span for one in finding.related if one.filename is None))
+    here = any(span.start.row <= row <= span.end.row for span in spans for row in rows)
+    return here and finding.effect == "raises" and bool(pattern and re.search(pattern, said))
+
+
+def _places(unit: Unit) -> Places:
+    if not isinstance(unit.ranges, Places):
+        unit.ranges = Places(unit.module)
+    return unit.ranges
+
+
+def _checked(file: str, verdicts: list[Verdict], sources: Sources, configs: Configs, checker: Checker) -> Checked:
+    unit = sources.unit(file)
+    assert unit is not None, "a verdict stands in a file that was read"
+    name, config = _shown(file), configs.of(Path(file).absolute().parent)
+    others = [one for one in sources.units if one is not unit]
+    found: tuple[Finding, ...] = findings_of(verdicts, (), unit.module, unit.text, name, others)
+    rules = checker.rules_for(config, name)
+    codes = {rule.code for rule in rules}
+    kept = tuple(finding for finding in found if finding.code in codes)
+    kept, silenced = Silencing(all_rules(), rules, False).apply(kept, unit.text, name, config)
+    own = {finding.code for finding in found}
+    kept = tuple(finding for finding in kept if finding.code in own)
+    return Checked(name, config.graded(kept), unit.text, silenced, interpreted=True)
+
+
+def _shown(path: str) -> str:
+    """Return a path as people name it: from where they stand, if it is below."""
+    try:
+        short = os.path.relpath(path)
+    except ValueError:
+        return path
+    return path if short.startswith(os.pardir) else short

@@ -1,0 +1,74 @@
+"""What losses were given: noted while the program runs, judged after it, by the same facts as without running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.tape import label_of
+from gradlint.domain.fault.losses import CrossedShapes, WrongActivation
+
+ACTIVATED = (
+    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
+    "ctc_loss",
+)
+DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+WATCHED = (*ACTIVATED, *DISTANCES)
+_VIEWS = frozenset(
+    {"view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "index", "float", "to"}
+)
+
+
+class Given(NamedTuple):
+    """A loss, the operation that gave its first argument, and the shapes of both."""
+
+    name: str
+    place: Place
+    op: str | None
+    made: Place | None
+    shapes: tuple[tuple[int, ...], ...]
+
+
+def note(known: dict[tuple[int, int], Given], name: str, place: Place, args: tuple[Any, ...]) -> None:
+    """Note a loss, once for each place; the last batch of an epoch may have a size of its own."""
+    if place.key in known:
+        return
+    given = [one for one in args[:2] if isinstance(one, torch.Tensor)]
+    if len(given) < 2:
+        return
+    op, made = _origin(given[0].grad_fn)
+    known[place.key] = Given(name, place, op, made, tuple(tuple(one.shape) for one in given))
+
+
+def _origin(node: Any) -> tuple[str | None, Place | None]:
+    """Return the operation that has computed a value, before views of it."""
+    for _ in range(4):
+        label = None if node is None else label_of(node)
+        if label is None:
+            return None, None
+        op = label.op.removeprefix("nn.functional.")
+        if op not in _VIEWS:
+            return op, label.place
+        node = node.next_functions[0][0] if node.next_functions else None
+    return None, None
+
+
+def seen(given: Iterable[Given]) -> Iterator[Seen]:
+    """Yield the losses that were given something else than they take."""
+    from gradlint.detect.formula.losses import are_crossed, kind_of, taken
+
+    for one in given:
+        if one.name in DISTANCES:
+            first, second = one.shapes
+            if are_crossed(first, second):
+                yield Seen(CrossedShapes, one.place, {"met": one.place, "one": first, "other": second})
+        elif one.op is not None:
+            takes, wrong = taken(one.name)
+            if one.op in wrong:
+                kind = kind_of(one.op)
+                fields = {"loss": one.name, "takes": takes, "got": one.op, "kind": kind, "made": one.made}
+                yield Seen(WrongActivation, one.place, fields)

@@ -1,0 +1,89 @@
+"""Where a running program stands: the innermost line of the user's own code, taken from the frames.
+
+A place is a code object and an offset in it. Python 3.11 and later know the columns of each instruction, so a place
+leads to one expression of the source; before, it leads to the statement of its line.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+_SELF = str(Path(__file__).parents[1])
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")} | {_SELF})
+_PACKAGES = ("/site-packages/", "/dist-packages/", "\\site-packages\\")
+
+
+class Place(NamedTuple):
+    """An instruction of a code object; `stamp` tells in which order places were noted."""
+
+    code: CodeType
+    at: int
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Return what tells places apart: code objects are compared by their contents, which takes long."""
+        return id(self.code), self.at
+
+    @property
+    def filename(self) -> str:
+        """Return the file of the code."""
+        return self.code.co_filename
+
+    @property
+    def row(self) -> int:
+        """Return the row where the instruction stands."""
+        return self.range[0]
+
+    @property
+    def range(self) -> tuple[int, int | None, int | None, int | None]:
+        """Return the first and the last row, and the columns in bytes from 0, as far as they are known."""
+        positions = getattr(self.code, "co_positions", None)
+        if positions is not None:
+            row, end, start, stop = next(islice(positions(), self.at // 2, None), (None,) * 4)
+            if row is not None:
+                return row, end, start, stop
+        rows = [row for first, last, row in self.code.co_lines() if row and first <= self.at < last]
+        return (rows or [self.code.co_firstlineno])[0], None, None, None
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.row}"
+
+
+class Places:
+    """Tells the user's code from that of Python, torch and other packages."""
+
+    def __init__(self, own: str | None = None) -> None:
+        """`own` is a folder that counts as the user's, wherever it lies: that of a package run by `-m`."""
+        self._own = own
+        self._known: dict[str, bool] = {}
+
+    def of(self, frame: FrameType | None) -> Place | None:
+        """Return the innermost place of the user's code from a frame outwards."""
+        known = self._known
+        while frame is not None:
+            code = frame.f_code
+            name = code.co_filename
+            is_own = known.get(name)
+            if is_own is None:
+                is_own = known[name] = self.is_own(name)
+            if is_own:
+                return Place(code, frame.f_lasti)
+            frame = frame.f_back
+        return None
+
+    def here(self) -> Place | None:
+        """Return the innermost place of the user's code that led to the caller."""
+        return self.of(sys._getframe(1))
+
+    def is_own(self, name: str) -> bool:
+        """Return whether a file is the user's. A text that stands in no file is, where a notebook runs it."""
+        if self._own is not None and name.startswith(self._own):
+            return True
+        if name.startswith("<"):
+            return name.startswith("<ipython-input")
+        return not name.startswith(_INSTALLED) and not any(one in name for one in _PACKAGES)

@@ -1,0 +1,121 @@
+"""The tape of torch itself: labels on its nodes, ways through it, and what it says of what it has saved.
+
+A label stands in the `metadata` of a node, which torch keeps for as long as the node: nothing here keeps a graph alive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import torch
+from torch.autograd.function import BackwardCFunction
+
+from gradlint.concrete.places import Place
+
+LABEL = "gradlint"
+_FREED = "gradlint.freed"
+
+STALE = "has been modified by an inplace operation"
+FREED = "Trying to backward through the graph a second time"
+
+
+class Label(NamedTuple):
+    """The operation that made a node, where, as which in a row, and the memory that it was given or has made.
+
+    Of that memory, `reads` are the storages with their versions after the operation, its results last.
+    """
+
+    op: str
+    place: Place
+    number: int
+    reads: tuple[tuple[int, int], ...]
+
+
+def label_of(node: Any) -> Label | None:
+    """Return the label of a node itself."""
+    found = node.metadata.get(LABEL)
+    return found if isinstance(found, Label) else None
+
+
+class Way(NamedTuple):
+    """A node of the tape with the label of the operation that made it, also where that made several."""
+
+    node: Any
+    label: Label | None
+
+
+def nodes_below(roots: Iterable[Any]) -> list[Way]:
+    """Return the nodes that a backward from these may run through.
+
+    A node without a label belongs to the operation that has used its result: operations of several nodes label the last
+    one. A custom function is an operation of its own, which nothing has labelled.
+    """
+    found: dict[Any, Way] = {}
+    stack = [(root, label_of(root)) for root in roots if root is not None]
+    while stack:
+        node, label = stack.pop()
+        if node in found:
+            continue
+        found[node] = Way(node, label)
+        for below, _ in node.next_functions:
+            if below is not None and below not in found:
+                own = label_of(below)
+                inherited = None if isinstance(below, BackwardCFunction) else label
+                stack.append((below, own or inherited))
+    return list(found.values())
+
+
+def leaves_of(ways: Iterable[Way]) -> list[torch.Tensor]:
+    """Return the leaves into which a backward through these nodes accumulates."""
+    return [way.node.variable for way in ways if type(way.node).__name__ == "AccumulateGrad"]
+
+
+def on_the_way_to(ways: Iterable[Way], roots: Iterable[Any], targets: set[Any]) -> list[Way]:
+    """Return the nodes from which a gradient reaches one of the targets: a backward for these alone runs no others."""
+    by_node = {way.node: way for way in ways}
+    leads: dict[Any, bool] = {}
+    for root in roots:
+        stack: list[tuple[Any, bool]] = [(root, False)]
+        while stack:
+            node, done = stack.pop()
+            below = [one for one, _ in node.next_functions if one is not None]
+            if done:
+                leads[node] = any(one in targets or leads.get(one, False) for one in below)
+            elif node not in leads:
+                leads[node] = False
+                stack.append((node, True))
+                stack += [(one, False) for one in below if one not in leads]
+    return [by_node[node] for node, is_way in leads.items() if is_way and node in by_node]
+
+
+def mark_freed(ways: Iterable[Way], place: Place) -> None:
+    """Note which backward has freed what these nodes have saved."""
+    for way in ways:
+        way.node.metadata[_FREED] = place
+
+
+def freed_by(node: Any) -> Place | None:
+    """Return the backward that has freed what a node has saved."""
+    found = node.metadata.get(_FREED)
+    return found if isinstance(found, Place) else None
+
+
+def saved(node: Any) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the names of what a node has saved, each with what reads it: torch raises where it is stale or freed."""
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            yield name.removeprefix("_saved_"), lambda name=name: getattr(node, name)  # type: ignore[misc]
+    if isinstance(node, BackwardCFunction):
+        yield "saved_tensors", lambda: node.saved_tensors
+
+
+def refusing(ways: Iterable[Way], message: str) -> Iterator[tuple[Way, str]]:
+    """Yield the nodes, the youngest first, with what they have saved that torch refuses to read with this message."""
+    for way in sorted(ways, key=lambda way: -(way.label.number if way.label else 0)):
+        for name, read in saved(way.node):
+            try:
+                read()
+            except RuntimeError as error:
+                if message in str(error):
+                    yield way, name

@@ -1,0 +1,188 @@
+"""The training loop: which backward fills the gradients of which leaf, which step uses them, and what clears them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.domain.fault import training_loop as fault
+from gradlint.domain.fault.lost_gradient import ParameterNeverReached
+
+Tensor = torch.Tensor
+_CLEARS = frozenset({"zero_", "_foreach_zero_"})
+_INSTALLED = torch.__path__[0]
+
+
+@dataclass
+class Leaf:
+    """A leaf: since its gradient was cleared last, the backward that filled it and the step that used it.
+
+    `dropped` is what was cleared before any step, with the backward. `known` is False where the gradient was written by
+    the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad, and no step
+    has found a gradient.
+    """
+
+    tensor: weakref.ref[Tensor]
+    made: Place | None = None
+    name: str = ""
+    filled: Place | None = None
+    used: Place | None = None
+    dropped: tuple[Place, Place] | None = None
+    known: bool = True
+    backwards: int = 0
+    untouched: bool = True
+
+
+@dataclass
+class Steps:
+    """An optimizer: how many of its steps found gradients, and the first that found none."""
+
+    optimizer: weakref.ref[Any]
+    leaves: list[Leaf] = field(default_factory=list)
+    useful: int = 0
+    empty: Place | None = None
+    misplaced: tuple[Place, Place, Place] | None = None
+    cleared: tuple[Place, Place] | None = None
+
+
+class Training:
+    """Follows gradients. Nothing is kept alive."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.steps = 0
+        self.stepping: Place | None = None
+        self._leaves: dict[int, Leaf] = {}
+        self._optimizers: dict[int, Steps] = {}
+        self._found: dict[object, Seen] = {}
+
+    def leaf(self, tensor: Tensor) -> Leaf:
+        """Return what is known of a leaf."""
+        known = self._leaves.get(id(tensor))
+        if known is None or known.tensor() is not tensor:
+            key, leaves = id(tensor), self._leaves
+            known = leaves[key] = Leaf(weakref.ref(tensor))
+        return known
+
+    def made(self, tensor: Tensor, place: Place) -> None:
+        """Note where a leaf was made."""
+        leaf = self.leaf(tensor)
+        if leaf.made is None:
+            leaf.made = place
+
+    def origin(self, tensor: Tensor) -> Place | None:
+        """Return where a leaf was made."""
+        known = self._leaves.get(id(tensor))
+        return known.made if known is not None and known.tensor() is tensor else None
+
+    def registered(self, name: str, parameter: Any, place: Place) -> None:
+        """Note where a module registered a parameter."""
+        if isinstance(parameter, Tensor):
+            leaf = self.leaf(parameter)
+            leaf.name = leaf.name or name
+            leaf.made = leaf.made or place
+
+    def backpropagated(self, leaves: Iterable[Tensor], place: Place) -> None:
+        """Note that a backward has added to the gradients of leaves."""
+        for one in leaves:
+            leaf = self.leaf(one)
+            leaf.filled = place
+            leaf.backwards += 1
+
+    def cleared(self, tensor: Tensor, place: Place) -> None:
+        """Note that a gradient was cleared or replaced."""
+        leaf = self.leaf(tensor)
+        if leaf.filled is not None and leaf.used is None and leaf.known:
+            leaf.dropped = place, leaf.filled
+        leaf.filled = leaf.used = None
+        leaf.known = tensor.grad is None
+
+    def written(self, tensors: Iterable[Tensor], op: str, place: Place, writer: str) -> None:
+        """Note that tensors were written that may be gradients: torch clears, scales and clips, or the program does.
+
+        Who writes to gradients by other means has something in mind that is not known.
+        """
+        if op not in _CLEARS and writer.startswith(_INSTALLED):
+            return
+        written = {id(one) for one in tensors if not one.requires_grad}
+        for leaf in list(self._leaves.values()) if written else ():
+            owner = leaf.tensor()
+            if owner is not None and owner.grad is not None and id(owner.grad) in written:
+                if op in _CLEARS:
+                    self.cleared(owner, place)
+                leaf.known = op in _CLEARS
+
+    def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
+        """Look at the gradients that a step is about to use."""
+        self.stepping = place
+        steps = self._optimizers.get(id(optimizer))
+        if steps is None or steps.optimizer() is not optimizer:
+            steps = self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer))
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+        steps.leaves = leaves = [self.leaf(one) for one in parameters]
+        if closure:
+            steps.useful += 1  # It runs the backward itself.
+            return
+        for leaf, one in zip(leaves, parameters, strict=True):
+            leaf.untouched = leaf.untouched and one.requires_grad and one.grad is None
+        filled = [leaf for leaf in leaves if leaf.filled is not None]
+        if filled or any(one.grad is not None and bool(one.grad.any()) for one in parameters):
+            steps.useful += 1
+        elif steps.empty is None and not any(leaf.dropped for leaf in leaves) and not steps.misplaced:
+            steps.empty = place
+        dropped = next((leaf.dropped for leaf in leaves if leaf.dropped is not None), None)
+        if dropped is not None and not filled:
+            if steps.empty is None:
+                steps.misplaced = steps.misplaced or (*dropped, place)
+            steps.cleared = steps.cleared or dropped
+        for leaf in filled:
+            if leaf.used is not None and leaf.filled is not None and leaf.known:
+                self._find(Seen(fault.ZeroGradMissing, leaf.filled, {"step": leaf.used}))
+
+    def step_ended(self, optimizer: Any) -> Place | None:
+        """Note that the gradients are used; return where."""
+        place, self.stepping = self.stepping, None
+        self.steps += 1
+        steps = self._optimizers.get(id(optimizer))
+        for leaf in () if steps is None else steps.leaves:
+            if leaf.filled is not None:
+                leaf.used, leaf.filled = place, None
+            leaf.dropped = None
+        return place
+
+    def _find(self, seen: Seen) -> None:
+        self._found.setdefault(seen.key, seen)
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield what is known at the end."""
+        yield from self._found.values()
+        for steps in self._optimizers.values():
+            yield from self._useless(steps) if not steps.useful else self._unreached(steps)
+
+    def _useless(self, steps: Steps) -> Iterator[Seen]:
+        """Yield why no step of an optimizer has found gradients."""
+        reached = [leaf for leaf in steps.leaves if leaf.backwards]
+        if steps.misplaced is not None:
+            clear, filling, step = steps.misplaced
+            yield Seen(fault.ZeroGradMisplaced, clear, {"backward": filling, "step": step})
+        elif steps.empty is not None and reached:
+            filled = next((leaf.filled for leaf in reached if leaf.filled is not None), None)
+            cleared, backward = steps.cleared or (None, filled)
+            if backward is not None:
+                yield Seen(fault.StepBeforeBackward, steps.empty, {"backward": backward, "cleared": cleared})
+        elif steps.empty is not None and not self.number:
+            yield Seen(fault.BackwardMissing, steps.empty, {})
+        elif self.number:
+            yield from self._unreached(steps)
+
+    def _unreached(self, steps: Steps) -> Iterator[Seen]:
+        """Yield the parameters that no backward has reached, once for each place where some were made."""
+        for leaf in steps.leaves:
+            if leaf.made is not None and leaf.untouched and not leaf.backwards:
+                yield Seen(ParameterNeverReached, leaf.made, {})

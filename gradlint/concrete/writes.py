@@ -1,0 +1,45 @@
+"""The writes in place that were seen, by the storage that was written."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import NamedTuple
+
+from gradlint.concrete.places import Place
+
+_STORAGES = 20_000
+_EACH = 8
+
+
+class Written(NamedTuple):
+    """A write in place, and the version that it has led to."""
+
+    version: int
+    op: str
+    place: Place
+
+
+class Writes:
+    """The last writes to the storages written last. The address of a storage may be used again: versions must fit."""
+
+    def __init__(self) -> None:
+        self._by_storage: OrderedDict[int, deque[Written]] = OrderedDict()
+
+    def note(self, memory: tuple[int, int], op: str, place: Place) -> None:
+        """Note a write to a storage that has this version now."""
+        storage, version = memory
+        known = self._by_storage.get(storage)
+        if known is None:
+            if len(self._by_storage) >= _STORAGES:
+                self._by_storage.popitem(last=False)
+            known = self._by_storage[storage] = deque(maxlen=_EACH)
+        elif known[-1].version >= version:
+            known.clear()  # It is another storage, at the same address.
+        known.append(Written(version, op, place))
+
+    def after(self, storage: int, expected: int, found: int) -> Written | None:
+        """Return the first write after a version was saved, if the last one that is known led to the version found."""
+        known = self._by_storage.get(storage)
+        if not known or known[-1].version != found:
+            return None
+        return next((one for one in known if one.version > expected), None)

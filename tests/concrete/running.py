@@ -1,0 +1,55 @@
+"""Run a text under the concrete machine, in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from gradlint.concrete.findings import judged
+from gradlint.concrete.places import Places
+from gradlint.concrete.watching import Watch
+from gradlint.domain.finding import Finding
+from gradlint.settings.config import Config
+from gradlint.settings.nearest import Configs
+
+
+class Found(NamedTuple):
+    """What was found, what the machine had to complain of, and what the program raised and left in its globals."""
+
+    findings: tuple[Finding, ...]
+    complaints: list[str]
+    error: Exception | None
+    names: dict[str, object]
+
+
+def watched(text: str, folder: Path, *, config: Config | None = None) -> Found:
+    """Run a text as a program and report what was seen, without the check of its file."""
+    file = folder / "program.py"
+    file.write_text(text, encoding="utf-8")
+    complaints: list[str] = []
+    names: dict[str, object] = {"__name__": "__main__", "nn": nn}
+    watch = Watch(Places(), complaints.append)
+    error: Exception | None = None
+    torch.manual_seed(0)
+    watch.begin()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(compile(text, str(file), "exec"), names)
+    except Exception as raised:
+        error = raised
+    finally:
+        watch.end(error)
+        torch.set_grad_enabled(True)
+    return Found(judged(watch.seen, Configs(config or Config())).outcome.findings, complaints, error, names)
+
+
+def codes_at(found: Found) -> set[tuple[str, int]]:
+    """Return the codes, with the rows where they are reported."""
+    return {(finding.code, finding.span.start.row) for finding in found.findings}
