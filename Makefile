@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -112,13 +112,21 @@ browser: $(READY)
 	cd tests/browser && node report.mjs $(SHOTS)/report.html $(SHOTS)
 	@echo "screenshots: $(SHOTS)"
 
+# The documentation site, in an environment of its own. Warnings are errors, and each link and anchor is followed;
+# addresses elsewhere are not asked. SITE/index.html works from file://, and its search without a network.
+SITE ?= build/site
+site: $(VENV)-site/.ready
+	$(VENV)-site/bin/python -m tools.site sources $(SITE)-sources
+	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --quiet --strict --config-file $(SITE)-sources/mkdocs.yml --site-dir $(abspath $(SITE))
+	$(VENV)-site/bin/python -m tools.site check $(SITE)
+
 # Build sdist and wheel twice and compare them, check their metadata, install the wheel into a fresh environment.
 release-check: $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements-release.txt
 	$(BIN)/python -m tools.release check
 
 clean:
-	rm -rf $(VENV) $(VENV)-torchfix $(VENV)-ray
+	rm -rf $(VENV) $(VENV)-torchfix $(VENV)-ray $(VENV)-site
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -132,6 +140,11 @@ $(READY): requirements-dev.txt $(VENV)/.installed
 $(VENV)-ray/.ready: requirements-ray.txt
 	$(PYTHON) -m venv $(VENV)-ray
 	$(VENV)-ray/bin/pip install --quiet --disable-pip-version-check --editable . --requirement requirements-ray.txt
+	@touch $@
+
+$(VENV)-site/.ready: requirements-site.txt
+	$(PYTHON) -m venv $(VENV)-site
+	$(VENV)-site/bin/pip install --quiet --disable-pip-version-check --editable . --requirement requirements-site.txt
 	@touch $@
 
 $(VENV)-torchfix/.ready:

@@ -1,15 +1,16 @@
-"""Write the generated pages: one for each rule with an index, one about the announcements, and those of the settings.
+"""Write the generated pages: those of the rules, the commands, the settings and the announcements, and what is shown.
 
-`python tools/make_docs.py` writes docs/rules/, docs/development/announcements.md, gradlint/settings/schema.json and the
-marked parts of docs/configuration.md; with `--check` it changes nothing, and fails where something is stale, missing,
-or left over.
+`python tools/make_docs.py` writes docs/rules/, docs/zh/rules/, docs/cli.md, docs/development/announcements.md,
+gradlint/settings/schema.json, the marked parts of docs/configuration.md, and what commands print on the pages of
+`SESSIONS`; with `--check` it changes nothing, and fails where something is stale, missing, or left over.
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,11 +23,15 @@ from gradlint.domain import announcement  # noqa: E402
 from gradlint.report.rule_page import page, summary_of  # noqa: E402  (found only once the path is set)
 from gradlint.rules.base import Rule  # noqa: E402
 from gradlint.rules.registry import all_rules  # noqa: E402
+from tools import transcripts, translations  # noqa: E402
+from tools.command_docs import commands  # noqa: E402
 from tools.settings_docs import cell, filled, schema  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 ANNOUNCEMENTS = ROOT / "docs" / "development" / "announcements.md"
 CONFIGURATION = ROOT / "docs" / "configuration.md"
+COMMANDS = ROOT / "docs" / "cli.md"
+SESSIONS = (ROOT / "docs" / "tutorial.md", ROOT / "docs" / "zh" / "tutorial.md")
 SCHEMA = ROOT / "gradlint" / "settings" / "schema.json"
 INDEX = "index.md"
 CONFIRMATION = "confirmation.md"
@@ -42,7 +47,7 @@ EFFECTS = {
 
 def pages(rules: Sequence[Rule]) -> dict[str, str]:
     """The text of each page by its file name."""
-    own = {_filename(rule): _page(rule) for rule in rules}
+    own = {_filename(rule): _page(rule, rules) for rule in rules}
     return {INDEX: _index(rules), CONFIRMATION: _confirmation(rules), **own}
 
 
@@ -72,12 +77,15 @@ def main(arguments: Sequence[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     expected = pages(all_rules())
+    chinese = translations.pages(all_rules())
     if not arguments:
         write(FOLDER, expected)
+        write(translations.FOLDER, chinese)
         for path, text in single().items():
             path.write_text(text, encoding="utf-8")
         return 0
     complaints = [f"docs/rules/{complaint}" for complaint in stale(FOLDER, expected)]
+    complaints += [f"docs/zh/rules/{complaint}" for complaint in stale(translations.FOLDER, chinese)]
     for path, text in single().items():
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             complaints.append(f"{path.relative_to(ROOT)} is stale")
@@ -89,7 +97,9 @@ def main(arguments: Sequence[str]) -> int:
 def single() -> dict[Path, str]:
     """The texts of the files that stand alone."""
     configuration = filled(CONFIGURATION.read_text(encoding="utf-8"))
-    return {ANNOUNCEMENTS: announcements(), CONFIGURATION: configuration, SCHEMA: schema()}
+    sessions = {path: transcripts.filled(path.read_text(encoding="utf-8")) for path in SESSIONS}
+    generated = {ANNOUNCEMENTS: announcements(), COMMANDS: commands(), CONFIGURATION: configuration, SCHEMA: schema()}
+    return {**generated, **sessions}
 
 
 def announcements() -> str:
@@ -109,13 +119,34 @@ def _announcement(kind: type) -> str:
     )
 
 
-def _page(rule: Rule) -> str:
-    """The page of a rule, with what became of its findings in real code (`benchmarks/judged.tsv`)."""
-    seen = figures().get(rule.code)
-    if seen is None:
-        return page(rule)
-    title, traits, rest = page(rule).split("\n\n", 2)
-    return f"{title}\n\n{traits} Seen in real code: {seen}.\n\n{rest}"
+def _page(rule: Rule, rules: Sequence[Rule]) -> str:
+    """The page of a rule, what became of its findings in real code (`benchmarks/judged.tsv`), and how to go on."""
+    text, seen = page(rule), figures().get(rule.code)
+    if seen is not None:
+        title, traits, rest = text.split("\n\n", 2)
+        text = f"{title}\n\n{traits} Seen in real code: {seen}.\n\n{rest}"
+    silencing = () if rule.effect == "invalid" else _silencing(rule)
+    return "\n".join([text, *silencing, *_neighbours(rule, rules)])
+
+
+def _silencing(rule: Rule) -> Iterator[str]:
+    yield from ("## Silence or configure it", "")
+    yield f"On a line: `# gradlint: ignore[{rule.code}]`, as in [suppressions](../suppressions.md). In a project:"
+    yield from ("", "```toml", "[tool.gradlint]", f'ignore = ["{rule.name}"]')
+    yield from (f'per-file-ignores = {{ "tests/*" = ["{rule.name}"] }}', "```", "")
+
+
+def _neighbours(rule: Rule, rules: Sequence[Rule]) -> Iterator[str]:
+    """The rules that the page names, and those next to it in its family."""
+    by_code = {one.code: one for one in rules}
+    codes = [one.code for one in rules if one.code[:4] == rule.code[:4]]
+    place = codes.index(rule.code)
+    near = [*codes[max(place - 1, 0) : place], *codes[place + 1 : place + 2]]
+    named = [code for code in re.findall(r"GRD\d{3}", rule.__doc__ or "") if code in by_code and code != rule.code]
+    yield from ("## Related rules", "")
+    for code in dict.fromkeys([*named, *near]):
+        yield f"- [{code} {by_code[code].name}]({_filename(by_code[code])}): {summary_of(by_code[code])}"
+    yield ""
 
 
 def _filename(rule: Rule) -> str:

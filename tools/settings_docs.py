@@ -93,12 +93,16 @@ def _presets() -> Iterator[str]:
 
 
 def _options() -> Iterator[str]:
+    return option_table(check, click.Context(check, help_option_names=["-h", "--help"]))
+
+
+def option_table(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield the rows of a table of a command's options."""
     yield "| option | meaning | default |"
     yield "|---|---|---|"
-    context = click.Context(check, help_option_names=["-h", "--help"])
-    for parameter in check.get_params(context):
-        if isinstance(parameter, click.Option):
-            yield f"| {_spelling(parameter, context)} | {_meaning(parameter)} | {_default(parameter)} |"
+    for parameter in command.get_params(context):
+        if isinstance(parameter, click.Option) and not parameter.hidden:
+            yield f"| {_spelling(parameter, context)} | {_meaning(parameter)} | {_default(parameter, command)} |"
 
 
 def _spelling(option: click.Option, context: click.Context) -> str:
@@ -117,10 +121,11 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _default(option: click.Option) -> str:
-    """Return the default as the option has it, or as the key of the same name."""
+def _default(option: click.Option, command: click.Command) -> str:
+    """Return the default as the option has it, or as the key of the same name; keys are those of `gradlint check`."""
     stated = re.search(r"\[default: (.*)\]", option.help or "")
-    of_key = next((key for key in KEYS if key.option in option.opts and key.default not in (None, (), {})), None)
+    keys = KEYS if command is check else ()
+    of_key = next((key for key in keys if key.option in option.opts and key.default not in (None, (), {})), None)
     if stated is not None:
         return f"`{stated[1]}`"
     if of_key is not None:

@@ -72,6 +72,12 @@ class Terms:
         """Return a prover in the sandbox of these terms."""
         return prover(shrink=shrink, around=self._around)
 
+    @contextmanager
+    def sandbox(self) -> Iterator[Sandbox]:
+        """Yield the sandbox of these terms; it ends with this, also at a signal."""
+        with signals_as_exits(), Sandbox(around=self._around) as sandbox:
+            yield sandbox
+
 
 @contextmanager
 def prover(*, shrink: bool, around: Choice = "none") -> Iterator[Prover]:

@@ -155,3 +155,20 @@ def test_what_is_not_known_is_no_certain_miss(tmp_path: Path, capsys: pytest.Cap
     assert "may get a gradient  held by opt (SGD); not known to be used" in shown(capsys, "leaves", f"{path}:6")
     assert main(["graph", f"{path}:6"]) == 0
     assert "? (input)" in capsys.readouterr().out
+
+
+def test_confirm_compares_with_torch(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The drawing is printed, then what torch records; of other formats that goes to standard error."""
+    text = shown(capsys, "graph", "--confirm", f"{program}:13")
+    assert "same: torch records the same graph: 7 names of nodes, 7 lists of inputs, 2 times a leaf (torch " in text
+    assert main(["graph", "--confirm", "--output-format", "json", f"{program}:13"]) == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["steps"]
+    assert "same: torch records the same graph" in printed.err
+
+
+def test_confirm_says_what_it_cannot_compare(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that only writes has no variable of its own; a column is no line."""
+    assert main(["graph", "--confirm", f"{program}:11"]) == 1
+    assert "unconfirmed: the line neither assigns" in capsys.readouterr().out
+    assert "leave out the column" in refused(capsys, "graph", "--confirm", f"{program}:13:1")

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gradlint.confirm.check.tape import Score
+
 from .generate import generate
-from .graphs import Score, compare, tapes_of
+from .graphs import compare, tapes_of
 from .two_files import halves
 
 SEEDS = range(60_000, 60_500)

@@ -1,0 +1,1 @@
+"""The documentation site: its pages show what the tool prints, its links lead somewhere, and it builds."""

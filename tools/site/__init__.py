@@ -1,0 +1,1 @@
+"""The documentation site: what MkDocs adds to the pages of `docs/`, which read well without it."""
