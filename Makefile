@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site site-browser release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -119,6 +119,12 @@ site: $(VENV)-site/.ready
 	$(VENV)-site/bin/python -m tools.site sources $(SITE)-sources
 	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --quiet --strict --config-file $(SITE)-sources/mkdocs.yml --site-dir $(abspath $(SITE))
 	$(VENV)-site/bin/python -m tools.site check $(SITE)
+
+# The site in a real browser, as for `make browser`: what it loads, its width on a phone, its search in both languages.
+site-browser: site
+	cd tests/browser && npm install --silent --no-fund --no-audit
+	cd tests/browser && node site.mjs $(abspath $(SITE)) $(SHOTS)
+	@echo "screenshots: $(SHOTS)"
 
 # Build sdist and wheel twice and compare them, check their metadata, install the wheel into a fresh environment.
 release-check: $(READY)
