@@ -59,9 +59,7 @@ def define_op(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     mutated = args.keywords.get("mutates_args")
     attrs: dict[str, Value] = {"forward": Bound(External("builtins.staticmethod"), function)}
     cls = state.new(Class(function.code.name, (_BASE,), attrs, function.code, function.module, (_BASE,)))
-    made = state.new(
-        Instance(External(CUSTOM_OP), {"<class>": cls}, {"mutates": mutated}, False, node, inner=Kept(name))
-    )
+    made = state.new(Instance(External(CUSTOM_OP), {"class": cls}, {"mutates": mutated}, False, node, inner=Kept(name)))
     if isinstance(name, str):
         machine.operators[name.partition(".")[0]] = made
     return made
@@ -100,7 +98,7 @@ def _refuses_definition(
 def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """op(*args)"""
     record = state.at(ref, Instance)
-    cls = record.attrs["<class>"]
+    cls = record.attrs["class"]
     forward = custom.static_method(state, cls, "forward") if isinstance(cls, Ref) else None
     given = None if forward is None else _completed(forward, args)
     if forward is None or given is None or not isinstance(cls, Ref) or machine.transforms:
@@ -171,7 +169,7 @@ def call_op_method(machine: Machine, state: State, ref: Ref, name: str, args: Ar
     if name == "register_autograd":
         return _register(machine, state, ref, args.get(0, "backward"), args.keywords.get("setup_context"), node)
     if name == "register_kernel":  # On another device, something else may run.
-        state.put(ref.id, state.at(ref, Instance)._replace(attrs={"<class>": None}))
+        state.put(ref.id, state.at(ref, Instance)._replace(attrs={"class": None}))
     return machine.symbol("custom_op", node, syntax=node)
 
 
@@ -186,7 +184,7 @@ def register_autograd(machine: Machine, state: State, args: Args, node: cst.CSTN
 
 def _register(machine: Machine, state: State, ref: Ref, backward: Value, setup: Value, node: cst.CSTNode) -> Value:
     record = state.at(ref, Instance)
-    mutated, cls = known_items(state, record.config["mutates"]), record.attrs["<class>"]
+    mutated, cls = known_items(state, record.config["mutates"]), record.attrs["class"]
     if mutated:
         machine.emit(CustomOpRefused(node, "writes", str(mutated[0])))
         return Unknown("raised")
@@ -200,5 +198,5 @@ def _register(machine: Machine, state: State, ref: Ref, backward: Value, setup: 
         if known:
             state.put(cls.id, own._replace(attrs={"forward": own.attrs["forward"], **static}))
         else:
-            state.put(ref.id, record._replace(attrs={"<class>": None}))
+            state.put(ref.id, record._replace(attrs={"class": None}))
     return None
