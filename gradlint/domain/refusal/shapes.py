@@ -1,4 +1,4 @@
-"""Refusals of tensors for their sizes."""
+"""Refusals of tensors for their sizes and element types."""
 
 from __future__ import annotations
 
@@ -27,3 +27,16 @@ class ShapeMismatch(Refusal):
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
     made: tuple[cst.CSTNode | None, ...] = ()
+
+
+class ElementTypeRefused(Refusal):
+    """An operation gets a tensor of a type `got` that it does not take as its `argument`, made at `made`.
+
+    `result`: in place, the type of what it computes, which a tensor of the type `got` cannot hold.
+    """
+
+    op: str
+    argument: str
+    got: str
+    result: str = ""
+    made: cst.CSTNode | None = None

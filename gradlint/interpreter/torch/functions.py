@@ -31,6 +31,7 @@ from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, note_wanted
+from gradlint.interpreter.torch.arguments import refuses_arguments
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
@@ -62,6 +63,8 @@ from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.path(args)"""
     machine.announce(state, TorchCalled(node, path, None, args.positional, args.keywords, args.open))
+    if refuses_arguments(machine, state, path, args, node):
+        return Unknown("raised")  # What follows is not reachable on this path.
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)
