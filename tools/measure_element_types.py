@@ -82,8 +82,8 @@ def converted(tensor: torch.Tensor, wanted: torch.dtype) -> torch.Tensor:
     return (tensor.abs() if tensor.dtype.is_floating_point and wanted is torch.uint8 else tensor).to(wanted)
 
 
-def refused(op: Any) -> dict[str, str]:
-    """For each argument of an operation, the types that it takes in no call."""
+def refused(op: Any) -> dict[str, str] | None:
+    """For each argument of an operation, the types that it takes in no call; None where no call was tried."""
     tried: dict[tuple[str, str], list[bool]] = {}
     for call in islice(calls(op, op.op), SAMPLES):
         for name, tensor in call.tensors().items():
@@ -98,7 +98,7 @@ def refused(op: Any) -> dict[str, str]:
     for (name, spelled), answers in tried.items():
         if all(answers):
             found.setdefault(name, []).append(spelled)
-    return {name: " ".join(those) for name, those in found.items()}
+    return {name: " ".join(those) for name, those in found.items()} if tried else None
 
 
 def _is_refused(call: Call, name: str, former: torch.dtype, wanted: torch.dtype) -> bool:
@@ -126,10 +126,9 @@ def main() -> None:
         if torch.float32 not in op.dtypes or of_tests or op.name.startswith("masked."):
             continue
         one = refused(op)
-        if one:
-            name = canonical(op.name)
-            former = found.get(name)
-            found[name] = one if former is None else _common(former, one)
+        name = canonical(op.name)
+        if one is not None:
+            found[name] = _common(found[name], one) if name in found else one
         if casts(op):
             casting.add(canonical(op.name))
     lines = [f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(found.items()) if one]

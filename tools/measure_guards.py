@@ -34,6 +34,7 @@ NAMESPACES = (
 DEEPEST = 4
 MOST_TRIALS = 2_000
 MOST_RUNS = 12
+MOST_TRIED = 60
 MOST_NAMES = 5
 
 
@@ -381,15 +382,17 @@ def verified(path: str, found: Found, takes: Mapping[str, inspect.Parameter]) ->
     if not 0 < len(names_in(found.test, takes)) <= MOST_NAMES:
         return None
     values = {name: p.default for name, p in takes.items() if is_constant(p.default)}
-    witness = None
-    for given in islice(trials(found.test, takes, values), MOST_RUNS):
+    witness, runs = None, 0
+    for given in islice(trials(found.test, takes, values), MOST_TRIED):
         for call in filled(path, takes, given):
             raised = raised_at(call)
             if raised is None:
                 return None
             if raised[0] == found.error and raised[1] == found.file and raised[2] in found.lines:
-                witness = witness or call
+                witness, runs = witness or call, runs + 1
                 break
+        if runs == MOST_RUNS:
+            break
     return witness
 
 

@@ -36,8 +36,10 @@ def refuses_arguments(machine: Machine, state: State, path: str, args: Args, nod
     return True
 
 
-def _wrong_names(known: Guarded, path: str, args: Args, node: cst.CSTNode) -> ArgumentRefused | None:
+def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> ArgumentRefused | None:
     """Return an argument too many, one of a name that no release has, or one that is missing."""
+    if any(arg.star for arg in node.args):
+        return None  # What a dict holds, options decide: which of them belong together is not known.
     at_most = len(known.parameters) - len(known.keyword_only)
     if len(args.positional) > at_most and not args.open:
         return ArgumentRefused(node, path, "many", text=str(at_most))

@@ -184,6 +184,16 @@ def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode
     return None
 
 
+def _where(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.where(condition) alone gives what `nonzero(condition, as_tuple=True)` does: a tuple of indices."""
+    name = "where" if args.open or len(args.positional) + len(args.keywords) > 1 else "nonzero"
+    entry = fact(name)
+    assert entry is not None
+    if name == "nonzero":
+        args = Args((args.get(0, "condition"),), {"as_tuple": True})
+    return _from_table(machine, state, entry, args, node)
+
+
 def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     items = known_items(state, args.get(0, "iterable", ()))
     return Unknown() if items is None else items
@@ -327,6 +337,7 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.nn.utils.{place}vector_to_parameters": _vector_to_parameters for place in ("", "convert_parameters.")},
     "torch.nn.init.calculate_gain": lambda machine, *_: Unknown("number"),
     "torch.Size": _size,
+    "torch.where": _where,
     **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
     **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
     "torch.utils.checkpoint.checkpoint": checkpoint,
