@@ -6,6 +6,7 @@ Which operations promote and which refuse was measured under torch 2.13 (see `te
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -174,4 +175,5 @@ class ElementTypeDetector(Detector[bool]):
         clash = judge(state, it)
         if clash is not None and clash.made not in self._raising:
             self._raising.add(it.node)
-            self.report(clash)
+            # Forks are facts by their numbers, later than 0.
+            self.report(replace(clash, settled=not state.undecided_since(0)))

@@ -22,6 +22,8 @@ DEFAULT: str = "float32"
 FLOATS: tuple[str, ...] = ("bfloat16", "float16", "float32", "float64")
 EIGHT_BIT_FLOATS = tuple(f"float8_{layout}" for layout in ("e4m3fn", "e5m2", "e4m3fnuz", "e5m2fnuz", "e8m0fnu"))
 INTS: tuple[str, ...] = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+NOT_IN_NUMPY = frozenset({"bfloat16", "complex32", *EIGHT_BIT_FLOATS})
+"""Types that numpy does not have: `Tensor.numpy` refuses them (measured)."""
 COMPLEXES: tuple[str, ...] = ("complex32", "complex64", "complex128")
 
 _RANK: dict[str, int] = {
@@ -119,6 +121,18 @@ def can_require_grad(dtype: DType) -> bool | None:
     """Return whether a tensor of this type may require a gradient: floating and complex ones may."""
     integral = is_integral(dtype)
     return None if integral is None else not integral
+
+
+def holds(own: DType, written: DType) -> bool | None:
+    """Return whether a tensor of a type takes the result of an operation in place, as `torch.can_cast` says.
+
+    >>> holds("int64", "float32"), holds("float16", "float64"), holds("int8", "int64")
+    (False, True, True)
+    """
+    if own is None or written is None:
+        return None
+    answers = {_RANK[theirs] <= _RANK[mine] for mine in members(own) for theirs in members(written)}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def same_dtype(one: DType, other: DType) -> bool | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from gradlint.domain.refusal.shapes import Demand
 from gradlint.domain.shape import Dim, Shape, axis, broadcast, numel, replace
 from gradlint.facts.aliases import canonical
+from gradlint.facts.ranks import MOST, ranks_of
 from gradlint.facts.traits import BROADCASTS, BROADCASTS_FLOATING, COMPARES
 from gradlint.shapes.arguments import given, listed, pair, size, tensor, tensors, unpacked
 from gradlint.shapes.elementwise import pair_of
@@ -50,6 +51,16 @@ def check_of(op: str) -> Check | None:
     name = canonical(op)
     found = CHECKS.get(op) or CHECKS.get(name)
     return found or (_dimension if rule_of(op) is not None and name not in _NO_AXIS else None)
+
+
+def alone(op: str, only: Operand) -> Misfit | None:
+    """Refuse a tensor that an operation is given alone, with other dimensions than it takes."""
+    ranks, shape = ranks_of(canonical(op)), only.shape
+    if ranks is None or shape is None or only.scalar:
+        return None
+    if min(len(shape), MOST) not in ranks.taken:
+        return Misfit("rank", (shape,), ranks.taken)
+    return Misfit("square", (shape,)) if ranks.square and _differ(*shape[-2:]) else None
 
 
 def check(*names: str) -> Callable[[Check], Check]:

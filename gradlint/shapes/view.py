@@ -122,7 +122,7 @@ shaped("mT", "mH", "adjoint")(lambda args, shape: _swapped(shape, -2, -1))
 def _movedim(args: Args, shape: tuple[Dim, ...]) -> Shape:
     rank = len(shape)
     source, target = axes(args.get("source"), rank), axes(args.get("destination"), rank)
-    if source is None or target is None or len(source) != len(target):
+    if source is None or target is None or len({*source}) != len(source) or len({*target}) != len(source):
         return None
     rest = iter([dim for index, dim in enumerate(shape) if index not in source])
     moved = {place: shape[index] for index, place in zip(source, target, strict=True) if shape}

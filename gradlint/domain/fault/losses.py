@@ -40,7 +40,8 @@ class CrossedShapes(Fault):
 class TypeClash(Fault):
     """An operation gets tensors of element types that it does not take together.
 
-    `late`: only its backward raises. `wants` is the type of the other side, or what the operation takes.
+    `late`: only its backward raises. `wants` is the type of the other side, or what the operation takes. `settled`: no
+    test before it is undecided that may have picked both types.
     """
 
     op: str
@@ -49,3 +50,4 @@ class TypeClash(Fault):
     wants: str
     late: bool = False
     made: cst.CSTNode | None = None
+    settled: bool = False

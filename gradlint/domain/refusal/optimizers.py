@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import libcst as cst
 
 from gradlint.domain.event import Refusal
@@ -13,8 +15,19 @@ class NonleafInOptimizer(Refusal):
     made: cst.CSTNode | None
 
 
-class TensorForParameters(Refusal):
-    """An optimizer is given a tensor in place of an iterable of tensors."""
+Unfit: TypeAlias = Literal["tensor", "module", "method", "none", "item", "group", "nameless"]
+
+
+class UnfitParameters(Refusal):
+    """An optimizer is given other things than an iterable of tensors or of groups.
+
+    In its place "tensor": a tensor; "module": a module; "method": a method that is not called; "none": None. In it
+    "item": what is no tensor, of a `kind`. "group": a list or tensor is added in place of a group; "nameless": a group
+    has no `params`.
+    """
+
+    given: Unfit
+    kind: str = ""
 
 
 class GradientLayout(Refusal):

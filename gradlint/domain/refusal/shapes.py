@@ -1,4 +1,4 @@
-"""Refusals of tensors for their sizes."""
+"""Refusals of tensors for their sizes and element types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gradlint.domain.shape import Dim
 
 Demand: TypeAlias = Literal[
     "broadcast", "equal", "target", "number", "product", "letters", "batch", "rank", "features", "channels", "kernel",
-    "normalized", "ranks", "joined", "elements", "expanded", "dimension", "permuted", "indices", "index",
+    "normalized", "ranks", "joined", "elements", "expanded", "dimension", "permuted", "indices", "index", "square",
 ]  # fmt: skip
 """What the sizes break: that shapes broadcast or are equal, that columns meet rows, that the rank is a certain one."""
 
@@ -27,3 +27,16 @@ class ShapeMismatch(Refusal):
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
     made: tuple[cst.CSTNode | None, ...] = ()
+
+
+class ElementTypeRefused(Refusal):
+    """An operation gets a tensor of a type `got` that it does not take as its `argument`, made at `made`.
+
+    `result`: in place, the type of what it computes, which a tensor of the type `got` cannot hold.
+    """
+
+    op: str
+    argument: str
+    got: str
+    result: str = ""
+    made: cst.CSTNode | None = None

@@ -11,9 +11,13 @@ from gradlint.domain.event import Event, Refusal
 
 
 class TruthOfMany(Refusal):
-    """The truth of a tensor of other than one element is asked; `gradient`: it is the gradient of a leaf."""
+    """The truth of a tensor of other than one element is asked; `gradient`: it is the gradient of a leaf.
+
+    `number`: not its truth, but its value as a number of Python.
+    """
 
     gradient: bool
+    number: bool = False
 
 
 class NumberIndexed(Refusal):

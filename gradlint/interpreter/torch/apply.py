@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from gradlint.domain.announcement import Operated
-from gradlint.domain.dtype import can_require_grad
+from gradlint.domain.dtype import can_require_grad, holds
 from gradlint.domain.graph import Edge, Node, Saved, Term
 from gradlint.domain.refusal.inplace import (
     InferenceChange,
@@ -17,13 +17,14 @@ from gradlint.domain.refusal.inplace import (
     OutRequiresGrad,
     UnrebasedView,
 )
-from gradlint.domain.refusal.shapes import ShapeMismatch
+from gradlint.domain.refusal.shapes import ElementTypeRefused, ShapeMismatch
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative, SparseUnsupported, TensorForNumber
 from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
 from gradlint.facts.aliases import bare, is_inplace
+from gradlint.facts.element_types import casts, refused_types
 from gradlint.facts.numbers import numbers_of
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, DENSE_ONLY, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
@@ -64,7 +65,7 @@ def apply(
         return Unknown("raised")
     call.config = config
     call.inputs.extend(parts)
-    if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call):
+    if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call) or _wrong_type(call):
         return Unknown("raised")  # What follows is not reachable on this path.
     if (machine.left and _escaped(call)) or _no_forward(call):
         return Unknown("raised")
@@ -106,6 +107,42 @@ def _misfits(call: Operation) -> bool:
     call.machine.emit(
         ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made), _place(call)
     )
+    return True
+
+
+def _wrong_type(call: Operation) -> bool:
+    """Return whether the element type of an operand is refused, whatever the others are.
+
+    What is given a type of its own (`x.mean(dtype=torch.float32)`) is cast before.
+    """
+    refused = {} if "dtype" in call.bound or "out" in call.bound else refused_types(call.canonical)
+    first = next(iter(call.bound), "")
+    for name, types in refused.items():
+        ref = known_tensor(call.machine, call.state, call.bound.get(first if name == "input" else name))
+        record = None if ref is None else tensor_at(call.state, ref)
+        if record is None or record.dtype not in types or record.dtype is None:
+            continue
+        event = ElementTypeRefused(call.node, call.name, name, record.dtype, made=record.syntax)
+        call.machine.emit(event, (*_place(call), "types"))
+        return True
+    if call.state.facts and refused:
+        call.machine.passes((*_place(call), "types"))
+    return False
+
+
+def _cannot_hold(call: Operation, target: Ref) -> bool:
+    """Return whether torch refuses to write a result of a higher kind in place: floating numbers into integers."""
+    if not is_inplace(call.name) or not casts(call.canonical):
+        return False
+    found, record = result(call.canonical, call.operands()), tensor_at(call.state, target)
+    place = (*_place(call), "types")
+    if not isinstance(found, Operand) or holds(record.dtype, found.dtype) is not False:
+        if call.state.facts:
+            call.machine.passes(place)
+        return False
+    assert record.dtype is not None and found.dtype is not None
+    event = ElementTypeRefused(call.node, call.name, "input", record.dtype, found.dtype, record.syntax)
+    call.machine.emit(event, place)
     return True
 
 
@@ -244,6 +281,8 @@ def _write(call: Operation, writes: MustMay) -> Value:
                 # A module writes to its own parameters and buffers under no_grad (`max_norm` of an embedding).
                 bump(machine, state, given.ref, Write(call.node, call.name, label in writes.must))
                 continue
+            if label in writes.must and _cannot_hold(call, given.ref):
+                return Unknown("raised")
             others = _sources(call, given)
             op = call.name.removeprefix("Tensor.")
             mine = tuple(

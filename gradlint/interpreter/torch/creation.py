@@ -7,8 +7,9 @@ import libcst as cst
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import Rewrapped, VariableMade
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad
-from gradlint.domain.shape import Sym
+from gradlint.domain.shape import Sym, is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.facts import fact
@@ -28,8 +29,10 @@ from gradlint.interpreter.torch.tensor import (
     known_tensor,
     new_leaf,
     new_tensor,
+    nontensor,
     refuses_uninitialized,
     tensor_at,
+    unknown_tensor,
 )
 from gradlint.interpreter.torch.transform.levels import refuses_numbers
 from gradlint.shapes.infer import result
@@ -51,6 +54,10 @@ def lay_out(state: State, ref: Ref) -> None:
 def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Ref:
     """torch.tensor(data): a copy; the values flow, the graph does not."""
     data = args.get(0, "data")
+    fault = _unfit_data(machine, state, data)
+    if fault:
+        machine.emit(ArgumentRefused(node, "torch.tensor", "value", "data", fault))
+        return unknown_tensor(state, node, Node("tensor", node, tracked=None))
     refuses_numbers(machine, state, known_items(state, data) or (), node)
     size = _size_of(machine, state, "tensor", args)
     found = origins(state, (data,))
@@ -61,6 +68,22 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Re
     if "requires_grad" in args.keywords:
         note_wanted(machine, state, ref, args, node)
     return ref
+
+
+def _unfit_data(machine: Machine, state: State, data: Value) -> str:
+    """Return what torch says against nested lists: tensors of other than one element, or lists of several lengths."""
+    items = None if isinstance(data, Unknown) else known_items(state, data)
+    if items is None:
+        return ""
+    tensors = [ref for item in items if (ref := known_tensor(machine, state, item)) is not None]
+    if any(is_single(tensor_at(state, one).shape) is False for one in tensors):
+        return "only one element tensors can be converted to Python scalars"
+    lists = [known_items(state, item) if isinstance(item, (Ref, tuple)) else None for item in items]
+    lengths = [len(one) for one in lists if one is not None]
+    if len(lengths) == len(items) and len(set(lengths)) > 1:
+        other = next(length for length in lengths if length != lengths[0])
+        return f"expected sequence of length {lengths[0]} at dim 1 (got {other})"
+    return ""
 
 
 def _size_of(machine: Machine, state: State, name: str, args: Args) -> Operand:
@@ -122,6 +145,12 @@ def _over(state: State, array: Value, made: Ref) -> Ref:
 
 
 def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    given = args.get(0, "ndarray")
+    kind = "Tensor" if known_tensor(machine, state, given) is not None else nontensor(state, given)
+    if kind in ("Tensor", "list", "tuple") or isinstance(given, (int, float, str)):
+        text = f"expected np.ndarray (got {kind})"
+        machine.emit(ArgumentRefused(node, "torch.from_numpy", "value", "ndarray", text))
+        return Unknown("raised")
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
     size = operand_of(machine, state, args.get(0, "ndarray"))
     made = Node("from_numpy", node, edges, cut="numpy" if edges else None)

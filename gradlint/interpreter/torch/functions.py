@@ -31,6 +31,7 @@ from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.python.iteration import is_used_up, items_of
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, note_wanted
+from gradlint.interpreter.torch.arguments import refuses_arguments
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
@@ -64,6 +65,8 @@ from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.path(args)"""
     machine.announce(state, TorchCalled(node, path, None, args.positional, args.keywords, args.open))
+    if refuses_arguments(machine, state, path, args, node):
+        return Unknown("raised")  # What follows is not reachable on this path.
     special = SPECIAL.get(path)
     if special is not None:
         return special(machine, state, args, node)
@@ -186,6 +189,16 @@ def _other_default(machine: Machine, state: State, args: Args, node: cst.CSTNode
     machine.announce(state, DefaultTypeSet(node))
     machine.default_set = True
     return None
+
+
+def _where(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.where(condition) alone gives what `nonzero(condition, as_tuple=True)` does: a tuple of indices."""
+    name = "where" if args.open or len(args.positional) + len(args.keywords) > 1 else "nonzero"
+    entry = fact(name)
+    assert entry is not None
+    if name == "nonzero":
+        args = Args((args.get(0, "condition"),), {"as_tuple": True})
+    return _from_table(machine, state, entry, args, node)
 
 
 def _size(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -329,6 +342,7 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.nn.utils.{place}vector_to_parameters": _vector_to_parameters for place in ("", "convert_parameters.")},
     "torch.nn.init.calculate_gain": lambda machine, *_: Unknown("number"),
     "torch.Size": _size,
+    "torch.where": _where,
     **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
     **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
     "torch.utils.checkpoint.checkpoint": checkpoint,

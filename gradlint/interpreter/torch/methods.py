@@ -8,11 +8,19 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import TorchCalled
-from gradlint.domain.dtype import named
+from gradlint.domain.dtype import NOT_IN_NUMPY, named
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import HookWithoutGrad
-from gradlint.domain.refusal.tensors import DetachedView, NoDerivative, NumpyOnGrad, Resized
-from gradlint.domain.shape import numel
+from gradlint.domain.refusal.shapes import ElementTypeRefused
+from gradlint.domain.refusal.tensors import (
+    DetachedView,
+    NoDerivative,
+    NumpyOnGrad,
+    Resized,
+    SparseUnsupported,
+    TruthOfMany,
+)
+from gradlint.domain.shape import is_single, numel
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Ref, Sequence, Tensor, Unknown, Value, View
 from gradlint.facts import method_fact
@@ -29,6 +37,7 @@ from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
+    SPARSE,
     both,
     known_tensor,
     new_tensor,
@@ -79,6 +88,9 @@ def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CST
     if machine.transforms and refuses_number(machine, state, ref, "branch" if kind == "bool" else "number", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
+    if kind != "bool" and is_single(record.shape) is False and not machine.transforms:
+        machine.emit(TruthOfMany(node, False, number=True))
+        return Unknown("raised")
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
     return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
 
@@ -90,9 +102,21 @@ def _tolist(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 
 def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """numpy(): refused where the tensor requires grad; `force=True` detaches."""
+    """numpy(): refused where the tensor requires grad, is sparse, or of a type without one there.
+
+    `force=True` detaches, and makes it dense.
+    """
     record = tensor_at(state, ref)
     forced = args.get(0, "force", False)
+    place = (node, state.site, "numpy")
+    if record.dtype in NOT_IN_NUMPY and record.dtype is not None:
+        machine.emit(ElementTypeRefused(node, "Tensor.numpy", "input", record.dtype, made=record.syntax), place)
+        return Unknown("raised")
+    if state.facts:
+        machine.passes(place)
+    if SPARSE in record.tags and forced is False and not args.open and not machine.tried:
+        machine.emit(SparseUnsupported(node, "numpy", "operation"))
+        return Unknown("raised")
     if record.grad is True and state.grad is True and forced is False and not args.open:
         machine.emit(NumpyOnGrad(node, record.syntax))
         return Unknown("array", None, ("memory", ref), node)

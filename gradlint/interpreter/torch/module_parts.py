@@ -55,10 +55,10 @@ def _mistaken(state: State, path: str, values: tuple[Value, ...]) -> Literal["se
         return "list" if is_list or (len(values) == 1 and type(values[0]) is tuple) else None
     if path not in LISTS or not values:
         return None
-    return "several" if len(values) > 1 else "one" if _is_part(state, values[0]) else None
+    return "several" if len(values) > 1 else "one" if is_single_part(state, values[0]) else None
 
 
-def _is_part(state: State, value: Value) -> bool:
+def is_single_part(state: State, value: Value) -> bool:
     """Return whether a value is certainly a parameter, or a module over which nothing can be iterated."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Tensor):

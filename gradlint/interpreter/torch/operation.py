@@ -23,7 +23,7 @@ from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
 from gradlint.shapes.infer import result
-from gradlint.shapes.misfit import Misfit, check_of
+from gradlint.shapes.misfit import Misfit, alone, check_of
 from gradlint.shapes.module import module_result
 from gradlint.shapes.operand import Operand, Several
 
@@ -220,7 +220,11 @@ class Operation:
     def misfit(self) -> Misfit | None:
         """Return the shapes for which torch refuses the call; None where it takes them, or may."""
         check = check_of(self.name)
-        return None if check is None else check({**self._settings(), **self.operands()})
+        found = None if check is None else check({**self._settings(), **self.operands()})
+        if found is not None or self.config is not None or len(self.bound) != 1:
+            return found
+        only = next(iter(self.operands().values()))
+        return alone(self.name, only) if isinstance(only, Operand) else None
 
     def saved_labels(self) -> MustMay:
         """Return what the call saves for backward: the union over the inputs that require grad; computed once."""

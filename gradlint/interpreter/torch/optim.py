@@ -7,11 +7,12 @@ from collections.abc import Iterable
 import libcst as cst
 
 from gradlint.domain import announcement
-from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, TensorForParameters
+from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, UnfitParameters
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import (
     Args,
+    Bound,
     External,
     Instance,
     Mapping,
@@ -27,8 +28,10 @@ from gradlint.domain.value import (
 from gradlint.interpreter.libraries.model_zoos import leaf_of
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.gradient_layout import refuse_layout
 from gradlint.interpreter.torch.inplace import bump
+from gradlint.interpreter.torch.module_parts import is_single_part
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
 from gradlint.interpreter.torch.tensor import (
     NOT_SHOWN,
@@ -90,14 +93,46 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
         machine, state, announcement.ParametersTaken(node, ref, given, params, complete=not is_open and not args.open)
     )
     _refuse_shared(machine, state, shared, node)
-    if known_tensor(machine, state, given) is not None:
-        machine.emit(TensorForParameters(node))
+    unfit = None if args.open else _unfit(machine, state, given, node)
+    if unfit is not None:
+        machine.emit(unfit)
     record_ = state.at(ref, Instance)
     if record_.cls == External("torch.optim.Adagrad"):  # The others make their state in the first step.
         any(refuses_uninitialized(machine, state, one, "Adagrad", node) for one in params)
     attrs = {**record_.attrs, "param_groups": _groups(state, params, is_open)}
     inner = OptimizerState(tuple(params), is_open)
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
+
+
+def _unfit(machine: Machine, state: State, given: Value, node: cst.CSTNode) -> UnfitParameters | None:
+    """Return what torch refuses of the first argument of an optimizer (`Optimizer.__init__`, `add_param_group`)."""
+    if given is None:
+        return UnfitParameters(node, "none")
+    if isinstance(given, Bound):
+        return UnfitParameters(node, "method")
+    if known_tensor(machine, state, given) is not None:
+        return UnfitParameters(node, "tensor")
+    if is_single_part(state, given):
+        return UnfitParameters(node, "module")
+    items = known_items(state, given) or ()
+    groups = [state[item] for item in items if isinstance(item, Ref) and isinstance(state[item], Mapping)]
+    if not groups:
+        kind = next((kind for item in items if (kind := _other_kind(machine, state, item))), None)
+        return None if kind is None else UnfitParameters(node, "item", kind)
+    if any(isinstance(one, Mapping) and not one.open and "params" not in one.items for one in groups):
+        return UnfitParameters(node, "nameless")
+    return None
+
+
+def _other_kind(machine: Machine, state: State, item: Value) -> str | None:
+    """Return what stands in a list of parameters that is no tensor, and no pair of a name and a tensor."""
+    if known_tensor(machine, state, item) is not None:
+        return None
+    if type(item) in (int, float, bool, str):
+        return type(item).__name__
+    if is_single_part(state, item):
+        return "module"
+    return "list" if isinstance(item, Ref) and isinstance(state[item], Sequence) else None
 
 
 def _groups(state: State, params: Iterable[Ref], is_open: bool) -> Ref:
@@ -235,6 +270,11 @@ def clear_gradient(machine: Machine, state: State, param: Ref, args: Args, node:
 
 def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     group = args.get(0, "param_group")
+    if known_tensor(machine, state, group) is not None or (
+        isinstance(group, Ref) and isinstance(state[group], Sequence)
+    ):
+        machine.emit(UnfitParameters(node, "group"))
+        return Unknown("raised")
     more, more_open = _collect(machine, state, (group,), node)
     record = state.at(ref, Instance)
     _admit(machine, state, announcement.ParametersTaken(node, ref, group, more, complete=not more_open))

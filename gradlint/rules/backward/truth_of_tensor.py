@@ -5,10 +5,11 @@ from gradlint.rules.base import EventRule, Report
 
 
 class TruthOfTensor(EventRule[TruthOfMany]):
-    """A tensor with more than one element stands where Python asks for true or false.
+    """A tensor with more than one element stands where Python asks for true or false, or for a number.
 
     What torch does
-        It raises a RuntimeError: "Boolean value of Tensor with more than one value is ambiguous".
+        It raises a RuntimeError: "Boolean value of Tensor with more than one value is ambiguous". `float(x)` and
+        `x.item()` raise, too: "a Tensor with 3 elements cannot be converted to Scalar".
 
     Why it matters
         `if w.grad:` is meant to ask whether there is a gradient. It works in the first iteration, while `.grad` is
@@ -19,7 +20,7 @@ class TruthOfTensor(EventRule[TruthOfMany]):
 
     Instead
         Ask `if w.grad is not None:`. For conditions on elements, reduce them with `.any()` or `.all()`, or select
-        with `torch.where`.
+        with `torch.where`. For numbers, reduce with `.mean()` or `.sum()`, or use `.tolist()`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.Tensor.grad.html
@@ -30,6 +31,11 @@ class TruthOfTensor(EventRule[TruthOfMany]):
     name = "truth-of-tensor"
     effect = "raises"
     raises = "Boolean value of Tensor with (more than one value|no values) is ambiguous"
+    torch_says = (
+        "cannot be converted to Scalar",
+        "only one element tensors can be converted to Python scalars",
+        "Boolean value of Tensor with (more than one value|no values) is ambiguous",
+    )
     bad = """\
 import torch
 
@@ -50,6 +56,12 @@ for _ in range(2):
 """
 
     def check(self, event: TruthOfMany) -> Report | None:
+        if event.number:
+            return Report(
+                event.node,
+                "this asks for the number that a tensor with other than one element is: torch raises here",
+                hint="reduce it, for example with `.mean()` or `.sum()`, or use `.tolist()`",
+            )
         hint = "test `is not None`" if event.gradient else "reduce it: `.any()` or `.all()`"
         return Report(
             event.node,

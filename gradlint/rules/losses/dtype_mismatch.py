@@ -4,13 +4,15 @@ import libcst as cst
 
 from gradlint.domain.fault import losses as fault
 from gradlint.domain.finding import Severity
+from gradlint.domain.refusal import shapes as refusal
 from gradlint.rules.authoring.arguments import keyword_of
+from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.authoring.repairs import code
 from gradlint.rules.base import Change, EventRule, Repair, Report
 
 
-class DtypeMismatch(EventRule[fault.TypeClash]):
-    """An operation or a loss gets tensors of incompatible dtypes.
+class DtypeMismatch(EventRule[fault.TypeClash | refusal.ElementTypeRefused]):
+    """An operation or a loss gets tensors of dtypes that it does not accept.
 
     What torch does
         Elementwise operations promote: float64 + float32 is float64. Matrix products, linear and convolution layers,
@@ -19,6 +21,10 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
         uint8 ("expected target dtype to be Long or Byte, but got Float"), `binary_cross_entropy` and
         `binary_cross_entropy_with_logits` reject integer targets, and `huber_loss` raises only in its backward.
         `mse_loss` and `l1_loss` promote.
+
+        Some operations exist for some dtypes only: `mean`, `norm`, `softmax` and the functions of `torch.linalg`
+        reject integers, and a mask must be bool. An operation in place rejects a result that its tensor cannot hold:
+        `x += 0.5` for integers raises "result type Float can't be cast to the desired output type Long".
 
     Why it matters
         numpy creates float64 and int64 by default, torch creates float32:
@@ -47,7 +53,12 @@ class DtypeMismatch(EventRule[fault.TypeClash]):
         "mat1 and mat2 must have the same dtype, but got Double and Float",
         "expected m1 and m2 to have the same dtype",
         "Expected dtype int32/int64 for index",
-        "result type Float can't be cast to the desired output type Long",
+        "result type .* can't be cast to the desired output type",
+        "not implemented for '",
+        "Input dtype must be either a floating point or complex dtype",
+        "(only support|[Ee]xpected a) floating point",
+        "only supports boolean masks|expected BoolTensor for mask|to be a boolean tensor",
+        "not supported|must have the same dtype|expected scalar type|mixed dtype",
     )
     bad = """\
 import numpy as np
@@ -68,12 +79,9 @@ single = nn.Linear(3, 1)(x.float())
 double = nn.Linear(3, 1).double()(x)
 """
 
-    @property
-    def severity(self) -> Severity:
-        """Return what its figure in real code allows: of two options one may decide both dtypes."""
-        return "warning"
-
-    def check(self, event: fault.TypeClash) -> Report | None:
+    def check(self, event: fault.TypeClash | refusal.ElementTypeRefused) -> Report | None:
+        if isinstance(event, refusal.ElementTypeRefused):
+            return _refused(event)
         where = "its backward raises" if event.late else "torch raises here"
         if event.argument == "target":
             message = f"`{event.op}` gets a target of dtype {event.got} but expects {event.wants}: {where}"
@@ -85,7 +93,24 @@ double = nn.Linear(3, 1).double()(x)
             message = f"`{event.op}` gets both {event.got} and {event.wants}: {where}"
             hint = "convert one of them, for example with `.float()` on data from numpy"
         made = event.made, f"the {event.got} tensor is created here"
-        return Report(event.node, message, hint=hint, related=(made,), repair=_converted(event))
+        # Of two options one may decide both types: then other paths than the program's are seen here.
+        severity: Severity = "error" if event.settled else "warning"
+        repair = _converted(event)
+        return Report(event.node, message, hint=hint, related=(made,), severity=severity, repair=repair)
+
+
+def _refused(event: refusal.ElementTypeRefused) -> Report:
+    """Report a type that an operation has nothing for, or that cannot hold a result."""
+    shown = operation(event.op.removeprefix("nn.functional."), event.node)
+    related = ((event.made, f"the {event.got} tensor is created here"),)
+    if event.result:
+        message = f"{shown} computes {event.result}, which a tensor of dtype {event.got} cannot hold: torch raises here"
+        hint = "write out of place: `x = x + y`, or convert the tensor where it is created"
+        return Report(event.node, message, hint=hint, related=related)
+    given = "" if event.argument == "input" else f" as `{event.argument}`"
+    message = f"{shown} does not accept dtype {event.got}{given}: torch raises here"
+    hint = "convert it, for example with `.float()`" if given == "" else "convert it: `.bool()` for a mask"
+    return Report(event.node, message, hint=hint, related=related)
 
 
 def _converted(event: fault.TypeClash) -> Repair | None:

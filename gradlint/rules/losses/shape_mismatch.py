@@ -108,6 +108,8 @@ def _demand(event: refusal.ShapeMismatch) -> str:
             return "the batches differ"
         case "rank":
             return f"takes {_one_of(event.wanted)}-D tensors"
+        case "square":
+            return "takes square matrices"
         case "features":
             return f"needs {event.wanted[0]} as the last size"
         case "channels":

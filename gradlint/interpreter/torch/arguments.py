@@ -1,0 +1,94 @@
+"""The arguments of torch's Python functions and classes: their number, their names, and the values that are refused."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import libcst as cst
+
+from gradlint.domain.refusal.arguments import ArgumentRefused
+from gradlint.domain.state import State
+from gradlint.domain.value import Args, Unknown, Value
+from gradlint.facts.guards import OPEN, Guard, Guarded, Known, Shaped, guarded, text_of, value_of
+from gradlint.facts.names import meant_keyword
+from gradlint.facts.versions import ever
+from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.shapes.misfit import CHECKS
+
+
+def refuses_arguments(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> bool:
+    """Report arguments that a function of torch does not take; return True where it raises."""
+    if not isinstance(node, cst.Call):
+        return False
+    known = guarded(path)
+    if known is None:
+        return False
+    place = (node, state.site, "arguments")
+    found = _wrong_names(known, path, args, node) or _refused(machine, state, known, path, args, node)
+    if found is None:
+        if state.facts:  # Another path may have come here by tests that exclude one another.
+            machine.passes(place)
+        return False
+    machine.emit(found, place)
+    return True
+
+
+def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> ArgumentRefused | None:
+    """Return an argument too many, one of a name that no release has, or one that is missing."""
+    if any(arg.star for arg in node.args):
+        return None  # What a dict holds, options decide: which of them belong together is not known.
+    at_most = len(known.parameters) - len(known.keyword_only)
+    if len(args.positional) > at_most and not args.open:
+        return ArgumentRefused(node, path, "many", text=str(at_most))
+    for name in args.keywords:
+        if name not in known.parameters and not ever(path, name, "arguments") and meant_keyword(path, name) is None:
+            return ArgumentRefused(node, path, "unexpected", name)
+    if args.open:
+        return None
+    given = {*known.parameters[: len(args.positional)], *args.keywords}
+    missing = next((name for name in known.parameters if name not in given and name not in known.optional), None)
+    return None if missing is None else ArgumentRefused(node, path, "missing", missing)
+
+
+def _refused(
+    machine: Machine, state: State, known: Guarded, path: str, args: Args, node: cst.CSTNode
+) -> ArgumentRefused | None:
+    """Return the first value that torch refuses for certain."""
+    if not known.guards:
+        return None
+    defaults = dict.fromkeys(known.parameters, OPEN) if args.open else known.defaults
+    values: dict[str, Known] = {
+        **defaults,
+        **{name: _known(machine, state, value) for name, value in zip(known.parameters, args.positional, strict=False)},
+        **{name: _known(machine, state, value) for name, value in args.keywords.items()},
+    }
+    sized = path.removeprefix("torch.nn.functional.") in CHECKS
+    for guard in known.guards:
+        if not (sized and _is_about_sizes(guard)) and value_of(guard.test, values) is True:
+            return ArgumentRefused(node, path, "value", _named(guard, values, args), text_of(guard.message, values))
+    return None
+
+
+def _is_about_sizes(guard: Guard) -> bool:
+    """Return whether a test asks for sizes, where `shapes.misfit` says more of these."""
+    return any(isinstance(one, ast.Attribute) and one.attr in ("size", "dim", "shape") for one in ast.walk(guard.test))
+
+
+def _named(guard: Guard, values: Mapping[str, Known], args: Args) -> str:
+    """Return the argument that a test is about: the first that it names and the call gives, or the first at all."""
+    named = [one.id for one in ast.walk(guard.test) if isinstance(one, ast.Name) and one.id in values]
+    return next((name for name in named if name in args.keywords), named[0] if named else "")
+
+
+def _known(machine: Machine, state: State, value: Value) -> Known:
+    """Return a value as the tests see it."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    tensor = known_tensor(machine, state, value)
+    if tensor is not None:
+        return Shaped(tensor_at(state, tensor).shape)
+    items = None if isinstance(value, Unknown) else known_items(state, value)
+    return OPEN if items is None else tuple([_known(machine, state, item) for item in items])

@@ -1,0 +1,467 @@
+"""Measure which arguments torch's own Python functions refuse: `python -m tools.measure_guards`.
+
+The tests before each `raise` and `assert` of a function are read out of its source and written as one expression over
+its parameters: what is assigned on the way is put in, and the constructor of a base class is read where it is called.
+A test is kept if values are found for which it is true, and torch then raises at just that statement, every time.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import inspect
+import json
+import math
+import random
+import textwrap
+import traceback
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, product
+from typing import Any, Literal, NamedTuple
+
+import torch
+
+from gradlint.facts.guards import OPEN, Known, Shaped, value_of
+from tools.measure_names import OUTPUT
+
+GUARDS = OUTPUT.with_name("guards.json")
+NAMESPACES = (
+    *("torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.nn", "torch.nn.functional"),
+    *("torch.nn.init", "torch.nn.utils", "torch.nn.utils.rnn", "torch.nn.utils.parametrizations"),
+)
+DEEPEST = 4
+MOST_TRIALS = 2_000
+MOST_RUNS = 12
+MOST_TRIED = 60
+MOST_NAMES = 5
+
+
+class Found(NamedTuple):
+    """A test as an expression over the parameters, and the statement that raises after it."""
+
+    test: ast.expr
+    error: str
+    message: ast.expr
+    file: str
+    lines: range
+
+
+End = Literal["raise", "return"] | None
+"""How a block ends, if it does not lead on: all its ways raise, or some return."""
+
+Env = dict[str, ast.expr | None]
+"""What a variable or an attribute of `self` holds, as an expression over the parameters; None where that is open."""
+
+
+class Reader:
+    """Reads one function, statement by statement."""
+
+    def __init__(self, function: Any, owner: type | None, depth: int = 0) -> None:
+        self.function = function
+        self.owner = owner
+        self.depth = depth
+        self.found: list[Found] = []
+
+    def read(self, env: Env, path: list[ast.expr]) -> bool:
+        """Collect the guards; False where the source is not there."""
+        try:
+            lines, self.first = inspect.getsourcelines(self.function)
+        except (OSError, TypeError):
+            return False
+        self.file = inspect.getsourcefile(self.function) or ""
+        tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
+        if not isinstance(tree, ast.FunctionDef):
+            return False
+        self.block(tree.body, env, path)
+        return True
+
+    def block(self, body: Iterable[ast.stmt], env: Env, path: list[ast.expr]) -> End:
+        """Read statements under the tests of a path, which grows."""
+        return next((end for one in body if (end := self.statement(one, env, path)) is not None), None)
+
+    def statement(self, one: ast.stmt, env: Env, path: list[ast.expr]) -> End:
+        match one:
+            case ast.Raise():
+                self.keep(path, one.exc, one, env)
+                return "raise"
+            case ast.Return():
+                if isinstance(one.value, ast.Call):
+                    self.inline(one.value, env, path)
+                return "return"
+            case ast.Assert():
+                self.keep([*path, negated(put(one.test, env))], one.msg, one, env, "AssertionError")
+            case ast.If():
+                return self.branch(one, env, path)
+            case ast.Assign(targets=[target]) if (name := name_of(target)) is not None:
+                if isinstance(one.value, ast.Call):
+                    self.inline(one.value, env, path)
+                env[name] = put(one.value, env) if is_plain(one.value) else None
+            case ast.AnnAssign(value=ast.expr()) if (name := name_of(one.target)) is not None and one.value is not None:
+                env[name] = put(one.value, env) if is_plain(one.value) else None
+            case ast.Expr(value=ast.Call() as call):
+                self.inline(call, env, path)
+            case _:
+                if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call):
+                    self.inline(one.value, env, path)
+                forget(one, env)
+                return "return" if any(isinstance(node, ast.Return) for node in ast.walk(one)) else None
+        return None
+
+    def branch(self, one: ast.If, env: Env, path: list[ast.expr]) -> End:
+        if "has_torch_function" in ast.unparse(one.test) or "is_scripting" in ast.unparse(one.test):
+            return self.block(one.orelse, env, path)
+        test = put(one.test, env)
+        then, other = dict(env), dict(env)
+        then_path, other_path = [*path, test], [*path, negated(test)]
+        ends = self.block(one.body, then, then_path), self.block(one.orelse, other, other_path)
+        if all(ends):
+            return "return" if "return" in ends else "raise"
+        if any(ends):
+            env.update(other if ends[0] else then)
+            if "return" in ends:  # Where the other side raises, what comes later is refused in any case.
+                path[:] = other_path if ends[0] else then_path
+            return None
+        for name in then.keys() | other.keys():
+            mine, theirs = then.get(name, ast.Name(name)), other.get(name, ast.Name(name))
+            same = mine is not None and theirs is not None and ast.dump(mine) == ast.dump(theirs)
+            both = mine is not None and theirs is not None
+            env[name] = mine if same else ast.IfExp(test, mine, theirs) if both else None  # type: ignore[arg-type]
+        return None
+
+    def inline(self, call: ast.Call, env: Env, path: list[ast.expr]) -> None:
+        """Read a function of torch, or the constructor of the base class, where it is called."""
+        if self.depth == DEEPEST:
+            return
+        if isinstance(call.func, ast.Name):
+            function = inspect.unwrap(self.function).__globals__.get(call.func.id)
+            if inspect.isfunction(function) and function.__module__.startswith("torch."):
+                self.follow(function, None, call, env, path)
+            return
+        if ast.unparse(call.func) != "super().__init__" or self.owner is None:
+            return
+        above = self.owner.__mro__[self.owner.__mro__.index(defining(self.owner, "__init__")) + 1 :]
+        base = next((one for one in above if "__init__" in one.__dict__), None)
+        if base is None or not base.__module__.startswith("torch.") or base is torch.nn.Module:
+            return
+        self.follow(vars(base)["__init__"], base, call, env, path)
+
+    def follow(self, function: Any, owner: type | None, call: ast.Call, env: Env, path: list[ast.expr]) -> None:
+        reader = Reader(function, owner, self.depth + 1)
+        inner = bound(call, inspect.signature(function), env)
+        if inner is not None and reader.read(inner, list(path)):
+            self.found += reader.found
+            env.update({name: value for name, value in inner.items() if name.startswith("self.")})
+
+    def keep(self, path: list[ast.expr], raised: ast.expr | None, at: ast.stmt, env: Env, error: str = "") -> None:
+        """Keep the tests of a path that ends in an error."""
+        message: ast.expr = ast.Constant("")
+        if error:
+            message = raised or message
+        elif isinstance(raised, ast.Call) and isinstance(raised.func, ast.Name):
+            error = raised.func.id
+            message = raised.args[0] if raised.args else message
+        else:
+            return
+        test = path[0] if len(path) == 1 else ast.BoolOp(ast.And(), list(path)) if path else None
+        if test is not None:
+            lines = range(self.first + at.lineno - 1, self.first + (at.end_lineno or at.lineno))
+            self.found.append(Found(test, error, put(message, env), self.file, lines))
+
+
+def defining(owner: type, name: str) -> type:
+    return next(one for one in owner.__mro__ if name in one.__dict__)
+
+
+def bound(call: ast.Call, signature: inspect.Signature, env: Env) -> Env | None:
+    """Return what the parameters of an inner call hold; None for one that unpacks."""
+    names = [name for name in signature.parameters if name != "self"]
+    if any(isinstance(arg, ast.Starred) for arg in call.args) or len(call.args) > len(names):
+        return None
+    inner: Env = {}
+    for name in names:
+        default = signature.parameters[name].default
+        plain = isinstance(default, (bool, int, float, str, tuple, type(None)))
+        inner[name] = constant(default) if plain else None
+    for name, value in zip(names, call.args, strict=False):
+        inner[name] = put(value, env)
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            named = {one.arg for one in call.keywords} | set(names[: len(call.args)])
+            inner = {name: value if name in named else None for name, value in inner.items()}
+        else:
+            inner[keyword.arg] = put(keyword.value, env)
+    return inner
+
+
+def constant(value: Any) -> ast.expr:
+    return ast.parse(repr(value), mode="eval").body
+
+
+def name_of(target: ast.expr) -> str | None:
+    if isinstance(target, ast.Name):
+        return target.id
+    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+        return f"self.{target.attr}"
+    return None
+
+
+def is_plain(value: ast.expr) -> bool:
+    """Return whether an expression may be put where a variable stands."""
+    return not any(
+        isinstance(node, (ast.ListComp, ast.GeneratorExp, ast.Lambda, ast.Await)) for node in ast.walk(value)
+    )
+
+
+def forget(one: ast.AST, env: Env) -> None:
+    """Forget all that a statement may assign."""
+    for node in ast.walk(one):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
+            name = name_of(node)
+            if name is not None:
+                env[name] = None
+
+
+class Put(ast.NodeTransformer):
+    """Puts what is known of variables into an expression."""
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self._of(node.id, node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        name = name_of(node)
+        if name is not None:
+            return self._of(name, node)
+        node.value = self.visit(node.value)
+        return node
+
+    def _of(self, name: str, node: ast.expr) -> ast.expr:
+        if name not in self.env:
+            return node
+        held = self.env[name]
+        return ast.Name("_open") if held is None else copy.deepcopy(held)
+
+
+def put(value: ast.expr, env: Env) -> ast.expr:
+    return Put(env).visit(copy.deepcopy(value))  # type: ignore[no-any-return]
+
+
+def negated(test: ast.expr) -> ast.expr:
+    return (
+        test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else ast.UnaryOp(ast.Not(), test)
+    )
+
+
+# Values to try.
+
+W = "torch.ones(2, 2, requires_grad=True)"
+NUMBERS = ("-1", "-0.5", "0", "0.0", "0.5", "1", "1.0", "1.5", "2", "3", "4", "6", "10")
+PAIRS = (
+    "(0.5, 1.5)",
+    "(1.0, 0.5)",
+    "(0.5, 1.0)",
+    "(-1, 0.5)",
+    "(0.5, -1)",
+    "(0.5, 0.5)",
+    "(2, 3)",
+    "(1, 1, 1)",
+    "(1,)",
+)
+TENSORS = tuple(
+    f"torch.ones({', '.join(map(str, sizes))})" if sizes else "torch.tensor(1.0)"
+    for sizes in (
+        (),
+        (1,),
+        (2,),
+        (3,),
+        (2, 2),
+        (2, 3),
+        (3, 2),
+        (2, 2, 2),
+        (2, 3, 4),
+        (2, 2, 2, 2),
+        (2, 3, 4, 4),
+        (1, 2, 2, 2, 2),
+    )
+)
+BASE: Mapping[str, str] = {
+    "params": f"[{W}]",
+    "optimizer": f"torch.optim.SGD([{W}], lr=0.1, momentum=0.9)",
+    "lr_lambda": "lambda epoch: 1.0",
+    "schedulers": "[]",
+    "module": "torch.nn.Linear(2, 2)",
+    "activation": "'relu'",
+}
+
+
+def candidates(name: str, default: Any, strings: Iterable[str]) -> list[str]:
+    """Return sources of values to try for a parameter."""
+    if isinstance(default, bool):
+        return ["True", "False"]
+    if isinstance(default, (int, float)):
+        return [*NUMBERS]
+    if isinstance(default, str):
+        return [*map(repr, strings), "'no such'"]
+    if isinstance(default, tuple):
+        return [*PAIRS]
+    return [*NUMBERS, "None", "'no such'", *map(repr, strings), "True", *PAIRS, *TENSORS]
+
+
+def known_of(source: str) -> Known:
+    value = eval(source, {"torch": torch})
+    if isinstance(value, torch.Tensor):
+        return Shaped(tuple(value.shape))
+    return value if isinstance(value, (bool, int, float, str, tuple, type(None))) else OPEN
+
+
+def names_in(test: ast.expr, parameters: Iterable[str]) -> list[str]:
+    used = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    return [name for name in parameters if name in used]
+
+
+def trials(
+    test: ast.expr, takes: Mapping[str, inspect.Parameter], values: Mapping[str, Known]
+) -> Iterator[dict[str, str]]:
+    """Yield arguments for which a test is true."""
+    names = names_in(test, takes)
+    strings = sorted({n.value for n in ast.walk(test) if isinstance(n, ast.Constant) and isinstance(n.value, str)})
+    pools = []
+    for name in names:
+        pool = candidates(name, takes[name].default, strings)
+        if takes[name].default is not inspect.Parameter.empty:
+            pool = ["", *pool]
+        if name in BASE:
+            pool = [BASE[name]]
+        pools.append(pool)
+    count = math.prod(map(len, pools))
+    chance = random.Random(0)
+    several = (
+        product(*pools) if count <= MOST_TRIALS else ([chance.choice(one) for one in pools] for _ in range(MOST_TRIALS))
+    )
+    for chosen in several:
+        known = dict(values)
+        given = {}
+        for name, source in zip(names, chosen, strict=True):
+            if source:
+                known[name] = _KNOWN.setdefault(source, known_of(source))
+                given[name] = source
+        if value_of(test, known) is True:
+            yield given
+
+
+_KNOWN: dict[str, Known] = {}
+
+
+def filled(path: str, takes: Mapping[str, inspect.Parameter], given: Mapping[str, str]) -> Iterator[str]:
+    """Yield calls with these arguments, and values for the other required ones."""
+    rest = [n for n, p in takes.items() if p.default is inspect.Parameter.empty and n not in given]
+    pools = [
+        [BASE[name]] if name in BASE else ["4", "torch.ones(2, 3)", "0.5", "torch.ones(2, 3, 4, 4)"] for name in rest
+    ]
+    for chosen in islice(product(*pools), 64):
+        everything = {**dict(zip(rest, chosen, strict=True)), **given}
+        yield f"{path}({', '.join(f'{name}={everything[name]}' for name in takes if name in everything)})"
+
+
+def raised_at(call: str) -> tuple[str, str, int] | None:
+    """Return what a call raises, and where."""
+    try:
+        eval(call, {"torch": torch})
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return type(error).__name__, last.filename, last.lineno or 0
+    return None
+
+
+def verified(path: str, found: Found, takes: Mapping[str, inspect.Parameter]) -> str | None:
+    """Return a call that torch refuses at the statement of a guard; None where none is found, or one passes."""
+    if not 0 < len(names_in(found.test, takes)) <= MOST_NAMES:
+        return None
+    values = {name: p.default for name, p in takes.items() if is_constant(p.default)}
+    witness, runs = None, 0
+    for given in islice(trials(found.test, takes, values), MOST_TRIED):
+        for call in filled(path, takes, given):
+            raised = raised_at(call)
+            if raised is None:
+                return None
+            if raised[0] == found.error and raised[1] == found.file and raised[2] in found.lines:
+                witness, runs = witness or call, runs + 1
+                break
+        if runs == MOST_RUNS:
+            break
+    return witness
+
+
+def is_constant(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(is_constant, value))
+    return isinstance(value, (bool, int, float, str, type(None)))
+
+
+def measured(path: str, function: Any) -> dict[str, Any] | None:
+    """Return what a function takes and refuses; None for one that is not written in Python, or takes anything."""
+    is_class = isinstance(function, type)
+    target = function.__init__ if is_class else inspect.unwrap(function)
+    if is_class and (getattr(target, "__module__", "") or "") == "torch.nn.modules.module":
+        return None
+    try:
+        signature = inspect.signature(target)
+    except (TypeError, ValueError):
+        return None
+    takes = {name: one for name, one in signature.parameters.items() if name != "self"}
+    kinds = {one.kind for one in takes.values()}
+    if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
+        return None
+    reader = Reader(target, defining(function, "__init__") if is_class else None)
+    if not reader.read({}, []):
+        return None
+    guards = []
+    for found in reader.found:
+        call = verified(path, found, takes)
+        if call is not None:
+            guards.append([ast.unparse(found.test), found.error, ast.unparse(found.message), call])
+    return {"takes": spelled(takes), **({"refuses": guards} if guards else {})}
+
+
+def spelled(takes: Mapping[str, inspect.Parameter]) -> list[str]:
+    """Return parameters as they are kept: `p=0.5`, `generator=` for a default that is no constant, `*`."""
+    found, star = [], False
+    for name, one in takes.items():
+        if one.kind is inspect.Parameter.KEYWORD_ONLY and not star:
+            star = True
+            found.append("*")
+        if one.default is inspect.Parameter.empty:
+            found.append(name)
+        else:
+            found.append(f"{name}={one.default!r}" if is_constant(one.default) else f"{name}=")
+    return found
+
+
+def functions() -> Iterator[tuple[str, Any]]:
+    """Yield what is public in the namespaces, and not deprecated."""
+    for namespace in NAMESPACES:
+        module = importlib.import_module(namespace)
+        for name in sorted(vars(module)):
+            value = getattr(module, name)
+            if name[0] != "_" and callable(value) and (getattr(value, "__module__", "") or "").startswith("torch."):
+                yield f"{namespace}.{name}", value
+
+
+def main() -> None:
+    found = {}
+    for path, function in functions():
+        one = measured(path, function)
+        if one is not None:
+            found[path] = one
+    lines = [f"{json.dumps(path)}: {json.dumps(one)}" for path, one in sorted(found.items())]
+    GUARDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    main()
