@@ -110,11 +110,11 @@ def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     needs = tuple(custom.needs_grad(machine, state, value) for value in given)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
     result = custom.run_forward(machine, state, cls, forward, ctx, inputs, node, bare=True)
+    if known_items(state, record.config["mutates"]) != ():
+        return machine.symbol("custom_op", node, syntax=node)  # With a tag, it may return what it writes to.
     if _shares_memory(state, result, tensors):
         machine.emit(CustomOpRefused(node, "aliases", forward.code.name))
         return Unknown("raised")
-    if known_items(state, record.config["mutates"]) != ():
-        return machine.symbol("custom_op", node, syntax=node)
     value = custom.recorded(machine, state, cls, ctx, inputs, result, node)
     for part in custom.parts_of(value):
         tensor_of = known_tensor(machine, state, part)
@@ -141,13 +141,11 @@ def _completed(function: Function, args: Args) -> tuple[Value, ...] | None:
     if args.open or any(one.kind != "" or one.keyword_only for one in params) or len(args.positional) > len(names):
         return None
     named = {**dict(zip(names, args.positional, strict=False)), **args.keywords}
-    given = tuple(named.get(name, defaults.get(name, _MISSING)) for name in names)
-    if _MISSING in given or not named.keys() <= set(names):
+    filled = {**defaults, **named}
+    if filled.keys() != set(names):
         return None
+    given = tuple(filled[name] for name in names)
     return None if any(type(one) is tuple for one in given) else given
-
-
-_MISSING = External("<missing>")
 
 
 def _shares_memory(state: State, result: Value, tensors: list[Ref]) -> bool:
