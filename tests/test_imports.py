@@ -45,6 +45,7 @@ MAY_IMPORT = {
     "graph": {"domain", "interpreter", "observing", "running", "settings", "source"},
     "confirm": {"domain", "source", "interpreter", "facts"},
     "concrete": {
+        "facts",
         *("check", "checker", "core", "detect", "domain", "judgement", "outcome", "report", "rules"),
         *("settings", "source"),
     },

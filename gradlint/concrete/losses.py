@@ -11,16 +11,15 @@ from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import label_of
 from gradlint.domain.fault.losses import CrossedShapes, WrongActivation
+from gradlint.facts import traits
 
-ACTIVATED = (
-    *("cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div"),
-    "ctc_loss",
+WATCHED = (
+    traits.LOSSES_OF_SCORES | traits.LOSSES_OF_LOG_PROBABILITIES | traits.LOSSES_OF_PROBABILITIES | traits.DISTANCES
 )
-DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-WATCHED = (*ACTIVATED, *DISTANCES)
-_VIEWS = frozenset(
-    {"view", "reshape", "squeeze", "unsqueeze", "flatten", "transpose", "permute", "contiguous", "index", "float", "to"}
-)
+"""The functions of `torch.nn.functional` that are noted."""
+
+_KEPT = traits.RESHAPES | traits.PERMUTES | {"index", "float"}
+"""What leaves values as they are."""
 
 
 class Given(NamedTuple):
@@ -51,7 +50,7 @@ def _origin(node: Any) -> tuple[str | None, Place | None]:
         if label is None:
             return None, None
         op = label.op.removeprefix("nn.functional.")
-        if op not in _VIEWS:
+        if op not in _KEPT:
             return op, label.place
         node = node.next_functions[0][0] if node.next_functions else None
     return None, None
@@ -62,7 +61,7 @@ def seen(given: Iterable[Given]) -> Iterator[Seen]:
     from gradlint.detect.formula.losses import are_crossed, kind_of, taken
 
     for one in given:
-        if one.name in DISTANCES:
+        if one.name in traits.DISTANCES:
             first, second = one.shapes
             if are_crossed(first, second):
                 yield Seen(CrossedShapes, one.place, {"met": one.place, "one": first, "other": second})

@@ -382,16 +382,29 @@ def test_what_cannot_be_mapped() -> None:
 GRID, CLASSES = torch.zeros(1, 2, 2, 2), torch.tensor([0, 1, 2])
 
 FORWARD: dict[str, Callable[[Any], object]] = {
+    "bincount": lambda m: torch.bincount(CLASSES, m[0]),
     "cdist": lambda m: torch.cdist(m, m),
     "ctc_loss": lambda m: torch.nn.functional.ctc_loss(m, CLASSES[1:2], torch.tensor(3), torch.tensor(1)),
     "embedding_bag": lambda m: torch.nn.functional.embedding_bag(CLASSES[None], m),
+    "floor_divide": lambda m: torch.floor_divide(m, 2.0),
+    "geqrf": torch.geqrf,
     "grid_sample": lambda m: torch.nn.functional.grid_sample(m[None, None], GRID, align_corners=False),
+    "heaviside": lambda m: torch.heaviside(m, M),
+    "histogram": lambda m: torch.histogram(m, 3),
+    "igamma": lambda m: torch.igamma(m, M),
+    "igammac": lambda m: torch.igammac(m, M),
     "index_reduce": lambda m: m.index_reduce(0, CLASSES, M, "prod"),
+    "ldl_factor": lambda m: torch.linalg.ldl_factor(m),
+    "ldl_factor_ex": lambda m: torch.linalg.ldl_factor_ex(m),
     "multi_margin_loss": lambda m: torch.nn.functional.multi_margin_loss(m, CLASSES),
     "multilabel_margin_loss": lambda m: torch.nn.functional.multilabel_margin_loss(m[0], CLASSES),
     "nn.LSTM": torch.nn.LSTM(3, 3),
     "ormqr": lambda m: torch.ormqr(m, V, M),
     "pdist": torch.pdist,
+    "to_sparse": lambda m: m.to_sparse(),
+    "unique": torch.unique,
+    "unique_consecutive": torch.unique_consecutive,
+    "zeta": lambda m: torch.special.zeta(m, M),
 }
 
 

@@ -15,14 +15,15 @@ from gradlint.facts.names import meant_keyword
 from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.parameters import LISTS
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
 
 
 def refuses_arguments(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> bool:
     """Report arguments that a function of torch does not take; return True where it raises."""
-    if not isinstance(node, cst.Call):
-        return False
+    if not isinstance(node, cst.Call) or path in LISTS:
+        return False  # What a list of modules refuses, `module_parts` says, as it knows what is meant.
     known = guarded(path)
     if known is None:
         return False
@@ -43,10 +44,11 @@ def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> Argum
     at_most = len(known.parameters) - len(known.keyword_only)
     if len(args.positional) > at_most and not args.open:
         return ArgumentRefused(node, path, "many", text=str(at_most))
-    for name in args.keywords:
-        if name not in known.parameters and not ever(path, name, "arguments") and meant_keyword(path, name) is None:
+    others = [name for name in args.keywords if name not in known.parameters]
+    for name in others:
+        if not ever(path, name, "arguments") and meant_keyword(path, name) is None:
             return ArgumentRefused(node, path, "unexpected", name)
-    if args.open:
+    if args.open or others:  # A name that is misspelt, or of another release, is said elsewhere.
         return None
     given = {*known.parameters[: len(args.positional)], *args.keywords}
     missing = next((name for name in known.parameters if name not in given and name not in known.optional), None)
