@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from types import TracebackType
-from typing import NamedTuple
+from typing import TypeAlias
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
@@ -142,11 +142,8 @@ def _outside_functions(node: cst.CSTNode) -> Iterator[cst.SimpleStatementLine]:
             yield from _outside_functions(part)
 
 
-class _Range(NamedTuple):
-    """Where a node stands: rows from one, columns from zero."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
+_At: TypeAlias = "tuple[int, int]"
+"""A row, from one, and a column, from zero."""
 
 
 class _Writer(CodegenState):
@@ -159,9 +156,9 @@ class _Writer(CodegenState):
     def __init__(self, module: cst.Module) -> None:
         super().__init__(module.default_indent, module.default_newline)
         self.nodes: list[cst.CSTNode] = []
-        self.ranges: dict[int, _Range] = {}
-        self.at = (1, 0)
-        self._begun: list[tuple[int, int]] = []
+        self.ranges: dict[int, tuple[_At, _At]] = {}
+        self.at: _At = (1, 0)
+        self._begun: list[_At] = []
 
     def add_indent_tokens(self) -> None:
         for token in self.indent_tokens:
@@ -182,7 +179,7 @@ class _Writer(CodegenState):
         start = self._begun.pop()
         self.nodes.append(node)
         if id(node) not in self.ranges:  # Without the white space around it, if it has recorded that itself.
-            self.ranges[id(node)] = _Range(start, self.at)
+            self.ranges[id(node)] = start, self.at
 
     def record_syntactic_position(  # type: ignore[override]
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
@@ -203,8 +200,8 @@ class _Recording:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         ranges = self._writer.ranges
-        start = self._start if self._start_node is None else ranges[id(self._start_node)].start
-        ranges[id(self._node)] = _Range(start, self._writer.at if self._end is None else ranges[id(self._end)].end)
+        start = self._start if self._start_node is None else ranges[id(self._start_node)][0]
+        ranges[id(self._node)] = start, self._writer.at if self._end is None else ranges[id(self._end)][1]
 
 
 class _Sheet:
@@ -234,8 +231,8 @@ class _Sheet:
     def whole(self, node: cst.CSTNode) -> Span:
         if (known := self._wholes.get(id(node))) is not None:
             return known
-        found = self._range(node)
-        whole = self._wholes[id(node)] = Span(self._position(found.start), self._position(found.end))
+        start, end = self._range(node)
+        whole = self._wholes[id(node)] = Span(self._position(start), self._position(end))
         return whole
 
     def statement(self, node: cst.CSTNode) -> cst.SimpleStatementLine | None:
@@ -270,27 +267,27 @@ class _Sheet:
     def _last_row(self, statement: cst.CSTNode) -> int:
         body = getattr(statement, "body", None)
         if type(body) is cst.SimpleStatementSuite:
-            end = self._range(body).end
+            end = self._range(body)[1]
         else:
-            end = self._end_of_header(statement) if type(statement) in _HEADED else self._range(statement).end
+            end = self._end_of_header(statement) if type(statement) in _HEADED else self._range(statement)[1]
         return end[0] + self._offset
 
-    def _end_of_header(self, statement: cst.CSTNode) -> tuple[int, int]:
+    def _end_of_header(self, statement: cst.CSTNode) -> _At:
         """Return where the header ends: the white space after the colon begins there."""
         if isinstance(statement, cst.Match):
-            return self._range(statement.whitespace_after_colon).start
+            return self._range(statement.whitespace_after_colon)[0]
         body = getattr(statement, "body", None)
         if isinstance(body, cst.IndentedBlock):
-            return self._range(body.header).start
+            return self._range(body.header)[0]
         if isinstance(body, cst.SimpleStatementSuite):
-            return self._range(body.leading_whitespace).start
+            return self._range(body.leading_whitespace)[0]
         raise AssertionError(f"a header ends before a body, but this {type(statement).__name__} has none")
 
-    def _range(self, node: cst.CSTNode) -> _Range:
+    def _range(self, node: cst.CSTNode) -> tuple[_At, _At]:
         found = self._ranges.get(id(node))
         if found is None:
             raise AssertionError(f"rules report nodes of the module, which this {type(node).__name__} is not")
         return found
 
-    def _position(self, at: tuple[int, int]) -> Position:
+    def _position(self, at: _At) -> Position:
         return Position(at[0] + self._offset, at[1] + 1)

@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from gradlint.domain.announcement import Operated
-from gradlint.domain.dtype import can_require_grad, holds
+from gradlint.domain.dtype import can_require_grad, holds, is_complex, is_floating, of_number
 from gradlint.domain.graph import Edge, Node, Saved, Term
 from gradlint.domain.refusal.inplace import (
     InferenceChange,
@@ -134,15 +134,19 @@ def _cannot_hold(call: Operation, target: Ref) -> bool:
     """Return whether torch refuses to write a result of a higher kind in place: floating numbers into integers."""
     if not is_inplace(call.name) or not casts(call.canonical):
         return False
-    found, record = result(call.canonical, call.operands()), tensor_at(call.state, target)
-    place = (*_place(call), "types")
+    record = tensor_at(call.state, target)
+    given = [tensor_at(call.state, one.ref).dtype for one in call.inputs if one.ref is not None]
+    given += [of_number(one) for one in call.bound.values() if type(one) is complex]
+    # Floating numbers, as most are, hold all but complex ones.
+    held = is_floating(record.dtype) and not any(map(is_complex, given))
+    found = None if held else result(call.canonical, call.operands())
     if not isinstance(found, Operand) or holds(record.dtype, found.dtype) is not False:
         if call.state.facts:
-            call.machine.passes(place)
+            call.machine.passes((*_place(call), "types"))
         return False
     assert record.dtype is not None and found.dtype is not None
     event = ElementTypeRefused(call.node, call.name, "input", record.dtype, found.dtype, record.syntax)
-    call.machine.emit(event, place)
+    call.machine.emit(event, (*_place(call), "types"))
     return True
 
 
