@@ -34,7 +34,15 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
-from gradlint.interpreter.torch.tensor import SPARSE, both, either, known_tensor, refuses_uninitialized, tensor_at
+from gradlint.interpreter.torch.tensor import (
+    SPARSE,
+    both,
+    either,
+    is_of_torch,
+    known_tensor,
+    refuses_uninitialized,
+    tensor_at,
+)
 from gradlint.interpreter.torch.transform.duals import refuses_dual, refuses_forward
 from gradlint.interpreter.torch.transform.levels import (
     refuses_escaped,
@@ -120,7 +128,7 @@ def _wrong_type(call: Operation) -> bool:
     for name, types in refused.items():
         ref = known_tensor(call.machine, call.state, call.bound.get(first if name == "input" else name))
         record = None if ref is None else tensor_at(call.state, ref)
-        if record is None or record.dtype not in types or record.dtype is None:
+        if record is None or record.dtype not in types or record.dtype is None or not is_of_torch(record):
             continue
         event = ElementTypeRefused(call.node, call.name, name, record.dtype, made=record.syntax)
         call.machine.emit(event, (*_place(call), "types"))
@@ -140,11 +148,12 @@ def _cannot_hold(call: Operation, target: Ref) -> bool:
     # Floating numbers, as most are, hold all but complex ones.
     held = is_floating(record.dtype) and not any(map(is_complex, given))
     found = None if held else result(call.canonical, call.operands())
-    if not isinstance(found, Operand) or holds(record.dtype, found.dtype) is not False:
+    refused = isinstance(found, Operand) and holds(record.dtype, found.dtype) is False and is_of_torch(record)
+    if not refused:
         if call.state.facts:
             call.machine.passes((*_place(call), "types"))
         return False
-    assert record.dtype is not None and found.dtype is not None
+    assert isinstance(found, Operand) and record.dtype is not None and found.dtype is not None
     event = ElementTypeRefused(call.node, call.name, "input", record.dtype, found.dtype, record.syntax)
     call.machine.emit(event, (*_place(call), "types"))
     return True

@@ -26,6 +26,7 @@ from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, 
 from gradlint.interpreter.torch.tensor import (
     UNINITIALIZED,
     as_tensor,
+    is_of_torch,
     known_tensor,
     new_leaf,
     new_tensor,
@@ -146,8 +147,10 @@ def _over(state: State, array: Value, made: Ref) -> Ref:
 
 def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     given = args.get(0, "ndarray")
-    kind = "Tensor" if known_tensor(machine, state, given) is not None else nontensor(state, given)
-    refused = kind in ("Tensor", "list", "tuple") or isinstance(given, (int, float, str))
+    tensor = known_tensor(machine, state, given)
+    kind = nontensor(state, given) if tensor is None else "Tensor"
+    refused = kind in ("list", "tuple") or isinstance(given, (int, float, str))
+    refused = refused or (tensor is not None and is_of_torch(tensor_at(state, tensor)))
     # Behind a test that is open the value may be another one: functions that convert ask for its class.
     if refused and not state.undecided_since(0):
         text = f"expected np.ndarray (got {kind})"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import DATA, Edge, Node, Term, Tri
+from gradlint.domain.graph import DATA, SUPPOSED_CALL, Edge, Node, Term, Tri
 from gradlint.domain.refusal.backward import NoneGradientUsed, UnusedGradientUsed
 from gradlint.domain.refusal.functions import NoneGradientArrived, Nontensor
 from gradlint.domain.refusal.modules import UninitializedUsed
@@ -141,6 +141,25 @@ def tensor_at(state: State, ref: Ref) -> Tensor:
 def class_of(record: Tensor) -> External:
     """Return the class of a tensor."""
     return External("torch.nn.Parameter" if record.parameter else "torch.Tensor")
+
+
+def is_of_torch(record: Tensor) -> bool:
+    """Return whether torch has certainly made a value: where one came from elsewhere, it may be an array of numpy."""
+    waiting, seen = [record.node], {record.node.id}
+    while waiting:
+        node = waiting.pop()
+        if node.op in _FROM_ELSEWHERE or node.op.startswith((SUPPOSED_CALL, DATA)):
+            continue
+        if not node.edges or node.op.startswith("nn."):
+            return True
+        fresh = [edge.node for edge in node.edges if edge.node.id not in seen]
+        seen.update(one.id for one in fresh)
+        waiting += fresh
+    return False
+
+
+_FROM_ELSEWHERE = frozenset({"input", "call", "either", "numpy", "tolist"})
+"""The nodes of values that are not known, and of those that are no tensors."""
 
 
 def is_scalar(value: Value) -> bool:
