@@ -382,13 +382,15 @@ def _forget_facts(before: State, after: State) -> None:
 
     A test of what there was before the loop comes out the same in each.
     """
-    there = _values_of(before) if after.facts is not before.facts else frozenset()
     facts = {key: fact for key, fact in before.facts.items() if not isinstance(key, PathFact)}
-    facts.update(
-        (key, fact)
-        for key, fact in after.facts.items()
-        if isinstance(key, PathFact) or _is_of_name(key) or _is_made_of(key, there)
-    )
+    there: frozenset[Unknown] | None = None
+    for key, fact in after.facts.items():
+        if isinstance(key, PathFact):
+            facts[key] = fact
+        elif key not in facts and isinstance(key, (Unknown, tuple)):
+            there = _values_of(before) if there is None else there
+            if _is_of_name(key) or _is_made_of(key, there):
+                facts[key] = fact
     after.facts = facts
 
 
@@ -404,13 +406,22 @@ def _values_of(state: State) -> frozenset[Unknown]:
 
 def _is_made_of(test: object, values: frozenset[Unknown]) -> bool:
     """Return whether a test is one of these values, or made of them and of constants alone."""
+    parts = test
     if isinstance(test, Unknown):
-        return test in values or (test.key is not None and _is_made_of(test.key, values))
-    if type(test) is tuple:
-        return any(isinstance(part, (Unknown, tuple)) for part in test) and all(
-            _is_made_of(part, values) for part in test if isinstance(part, (Unknown, Ref, tuple))
-        )
-    return False
+        if test in values:
+            return True
+        parts = test.key
+    if type(parts) is not tuple:
+        return False
+    made = False
+    for part in parts:
+        if isinstance(part, (Unknown, tuple)):
+            if not _is_made_of(part, values):
+                return False
+            made = True
+        elif type(part) is Ref:
+            return False
+    return made
 
 
 def _is_of_name(value: object) -> bool:
