@@ -28,6 +28,8 @@ def nth(position: int, *, upwards: bool = True) -> Unknown:
 
 def compared(op: str, left: Value, right: Value) -> bool | None:
     """Return how the number of an iteration compares with a constant, where every later one does the same."""
+    if type(left) is int and isinstance(right, Unknown) and op in _TURNED:
+        return compared(_TURNED[op], right, left)
     if not isinstance(left, Unknown) or type(right) is not int or left.key is None or left.key[0] != _NTH:
         return None
     _, least, upwards = left.key
@@ -38,6 +40,8 @@ def compared(op: str, left: Value, right: Value) -> bool | None:
     return op == ">=" if least == right and op in (">=", "<") else None
 
 
+_TURNED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+"""Each comparison with its operands exchanged."""
 _ORDERS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
