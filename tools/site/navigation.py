@@ -25,6 +25,7 @@ GUIDE = [
     "suppressions.md",
     "confirming.md",
     "graph.md",
+    "run.md",
     "formats.md",
     {"Installed packages": "environment.md"},
     "speed.md",

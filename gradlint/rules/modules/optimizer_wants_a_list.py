@@ -34,7 +34,13 @@ class OptimizerWantsAList(EventRule[refusal.UnfitParameters]):
     name = "optimizer-wants-a-list"
     effect = "raises"
     raises = "params argument given to the optimizer should be an iterable of Tensors or dicts"
-    torch_says = ("is not iterable", "optimizer can only optimize Tensors", "param_group must be a dict", "'params'")
+    torch_says = (
+        "should be an iterable of Tensors or dicts",
+        "is not iterable",
+        "optimizer can only optimize Tensors",
+        "param_group must be a dict",
+        "'params'",
+    )
     fix = "safe"
     bad = """\
 import torch
