@@ -267,12 +267,15 @@ def _is_place(node: object) -> TypeGuard[cst.CSTNode]:
 def _related(atlas: Atlas, path: str | None, filename: str, node: cst.CSTNode, message: str) -> Related:
     """Another place, with its file where that is not the finding's own."""
     other, places = atlas.sheet(node)
-    return Related(places.span(node), message, None if other == path else _shown(other) if other else filename)
+    return Related(places.span(node), message, None if other == path else shown(other) if other else filename)
 
 
-def _shown(path: str) -> str:
+def shown(path: str) -> str:
     """A path as people name it: from where they stand, if it is below."""
-    short = os.path.relpath(path)
+    try:
+        short = os.path.relpath(path)
+    except ValueError:  # On another drive of Windows there is no way to it.
+        return path
     return path if short.startswith(os.pardir) else short
 
 

@@ -96,7 +96,7 @@ HIDDEN = {
     "gradlint.entrypoints.run": {  # What imports torch waits until the program does, and the report for its end.
         *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),
         *("gradlint.report.formats", "gradlint.report.paint", "gradlint.report.paths", "gradlint.report.report"),
-        "gradlint.rules.registry",
+        *("gradlint.report.summary", "gradlint.rules.registry"),
     },
     "gradlint.concrete.watch": {  # The same, for a name of the public interface.
         *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),

@@ -20,7 +20,7 @@ from gradlint.concrete.seen import Seen, carried_by
 from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.domain.frozen import Frozen
-from gradlint.judgement import Verdict, findings_of, judge
+from gradlint.judgement import Verdict, findings_of, judge, shown
 from gradlint.outcome import Checked, Outcome
 from gradlint.rules.registry import all_rules
 from gradlint.settings.nearest import Configs
@@ -57,13 +57,10 @@ class Sources:
         unit = self.unit(place.filename)
         if unit is None:
             return None
-        if not isinstance(unit.ranges, Places):
-            unit.ranges = Places(unit.module)
-        span = _span(place, split_lines(unit.text))
-        found = list(_around(unit.module.body, span, unit.ranges))
+        found = list(_around(unit.module.body, _span(place, split_lines(unit.text)), _places(unit)))
         if not found:
             return None
-        if statement or span.start == span.end:
+        if statement or None in place.range:
             small = [one for one in found if isinstance(one, (cst.BaseSmallStatement, cst.BaseCompoundStatement))]
             return small[-1] if small else found[-1]
         return found[-1]
@@ -87,10 +84,7 @@ def _column(row: str, offset: int) -> int:
 def _around(nodes: Iterable[cst.CSTNode], span: Span, places: Places) -> Iterator[cst.CSTNode]:
     """Yield the nodes that hold a span, from the outside in."""
     for node in nodes:
-        try:
-            whole = places.whole(node)
-        except AssertionError:
-            continue  # Punctuation has no place of its own.
+        whole = places.whole(node)
         if whole.start <= span.start and span.end <= whole.end:
             yield node
             yield from _around(parts(node), span, places)
@@ -150,7 +144,7 @@ def _explained(error: BaseException, configs: Configs, checker: Checker) -> Iter
     if place is None or not os.path.isfile(place):
         return
     errors = {rule.code: rule.error for rule in all_rules()}
-    name = _shown(place)
+    name = shown(place)
     for checked in check_paths([name], configs=configs, checker=checker).files:
         found = tuple(one for one in checked.findings if _explains(one, str(error), rows, errors.get(one.code)))
         if found:
@@ -173,7 +167,7 @@ def _places(unit: Unit) -> Places:
 def _checked(file: str, verdicts: list[Verdict], sources: Sources, configs: Configs, checker: Checker) -> Checked:
     unit = sources.unit(file)
     assert unit is not None, "a verdict stands in a file that was read"
-    name, config = _shown(file), configs.of(Path(file).absolute().parent)
+    name, config = shown(file), configs.of(Path(file).absolute().parent)
     others = [one for one in sources.units if one is not unit]
     found: tuple[Finding, ...] = findings_of(verdicts, (), unit.module, unit.text, name, others)
     rules = checker.rules_for(config, name)
@@ -183,12 +177,3 @@ def _checked(file: str, verdicts: list[Verdict], sources: Sources, configs: Conf
     own = {finding.code for finding in found}
     kept = tuple(finding for finding in kept if finding.code in own)
     return Checked(name, config.graded(kept), unit.text, silenced, interpreted=True)
-
-
-def _shown(path: str) -> str:
-    """Return a path as people name it: from where they stand, if it is below."""
-    try:
-        short = os.path.relpath(path)
-    except ValueError:
-        return path
-    return path if short.startswith(os.pardir) else short

@@ -6,7 +6,6 @@ leads to one expression of the source; before, it leads to the statement of its 
 
 from __future__ import annotations
 
-import sys
 import sysconfig
 from itertools import islice
 from pathlib import Path
@@ -19,7 +18,7 @@ _PACKAGES = ("/site-packages/", "/dist-packages/", "\\site-packages\\")
 
 
 class Place(NamedTuple):
-    """An instruction of a code object; `stamp` tells in which order places were noted."""
+    """An instruction of a code object."""
 
     code: CodeType
     at: int
@@ -57,9 +56,7 @@ class Place(NamedTuple):
 class Places:
     """Tells the user's code from that of Python, torch and other packages."""
 
-    def __init__(self, own: str | None = None) -> None:
-        """`own` is a folder that counts as the user's, wherever it lies: that of a package run by `-m`."""
-        self._own = own
+    def __init__(self) -> None:
         self._known: dict[str, bool] = {}
 
     def of(self, frame: FrameType | None) -> Place | None:
@@ -76,14 +73,9 @@ class Places:
             frame = frame.f_back
         return None
 
-    def here(self) -> Place | None:
-        """Return the innermost place of the user's code that led to the caller."""
-        return self.of(sys._getframe(1))
-
-    def is_own(self, name: str) -> bool:
+    @staticmethod
+    def is_own(name: str) -> bool:
         """Return whether a file is the user's. A text that stands in no file is, where a notebook runs it."""
-        if self._own is not None and name.startswith(self._own):
-            return True
         if name.startswith("<"):
             return name.startswith("<ipython-input")
         return not name.startswith(_INSTALLED) and not any(one in name for one in _PACKAGES)

@@ -119,6 +119,7 @@ class _Watching:
         from gradlint.report.paint import Paint
         from gradlint.report.paths import checkout
         from gradlint.report.report import Report
+        from gradlint.report.summary import counted
         from gradlint.rules.registry import all_rules
 
         outcome = judged(watch.seen, configs, ended.error).outcome
@@ -132,8 +133,4 @@ class _Watching:
         elif (problem := write_output_file(output, pieces)) is not None:
             complain(f"error: {problem}")
         if not options["quiet"]:
-            complain(f"{watch.summary}; {_counted(len(outcome.findings))}")
-
-
-def _counted(findings: int) -> str:
-    return f"{findings or 'no'} finding{'' if findings == 1 else 's'}"
+            complain(f"{watch.summary}; {counted(len(outcome.findings), 'finding')}")

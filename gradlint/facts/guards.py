@@ -98,6 +98,23 @@ def guarded(path: str) -> Guarded | None:
     return Guarded(tuple(names), defaults, frozenset(optional), frozenset(keyword_only), guards)
 
 
+@cache
+def said() -> tuple[str, ...]:
+    """Return of the text of each error the longest part that is the same in all calls.
+
+    >>> {"Invalid learning rate: ", "Nesterov momentum requires a momentum and zero dampening"} <= set(said())
+    True
+    """
+    texts = (_parsed(message) for found in _data().values() for _, _, message, _ in found.get("refuses", ()))
+    return tuple(dict.fromkeys(one for text in texts if (one := _constant(text))))
+
+
+def _constant(text: ast.expr) -> str:
+    parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return max(texts, key=len, default="")
+
+
 def _parsed(source: str) -> ast.expr:
     return ast.parse(source, mode="eval").body
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import re
+
 from gradlint.domain.refusal import arguments as refusal
+from gradlint.facts import guards
 from gradlint.rules.base import EventRule, Report
 
 
@@ -30,7 +33,10 @@ class ArgumentRefused(EventRule[refusal.ArgumentRefused]):
     name = "argument-refused"
     effect = "raises"
     raises = "Nesterov momentum requires a momentum and zero dampening"
-    torch_says = (".",)
+    torch_says = (
+        "unexpected keyword argument|missing .* required|takes .* positional argument|got multiple values for",
+        "expected np.ndarray|expected sequence of length|only one element tensors can be converted",
+    )
     bad = """\
 import torch
 from torch import nn
@@ -45,6 +51,11 @@ from torch import nn
 model = nn.Linear(3, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True)
 """
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Return what torch says of names and numbers of arguments, and the words of each test of values."""
+        return *self.torch_says, *map(re.escape, guards.said())
 
     def check(self, event: refusal.ArgumentRefused) -> Report | None:
         shown = event.function.removeprefix("torch.").removeprefix("nn.functional.")
