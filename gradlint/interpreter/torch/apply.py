@@ -8,28 +8,27 @@ from typing import Literal
 import libcst as cst
 
 from gradlint.domain.announcement import Operated
-from gradlint.domain.dtype import can_require_grad, holds, is_complex, is_floating, of_number
+from gradlint.domain.dtype import can_require_grad
 from gradlint.domain.graph import Edge, Node, Saved, Term
 from gradlint.domain.refusal.inplace import (
     InferenceChange,
     InferenceSaved,
-    InplaceBroadcast,
     OutRequiresGrad,
     UnrebasedView,
 )
 from gradlint.domain.refusal.shapes import ElementTypeRefused, ShapeMismatch
 from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NoDerivative, SparseUnsupported, TensorForNumber
-from gradlint.domain.shape import Dim, Shape, at_least_two
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value, Write
 from gradlint.facts import Entry, MustMay, alias_of
-from gradlint.facts.aliases import bare, is_inplace
-from gradlint.facts.element_types import casts, refused_types
+from gradlint.facts.aliases import bare
+from gradlint.facts.element_types import refused_types
 from gradlint.facts.numbers import numbers_of
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, DENSE_ONLY, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.fit import cannot_hold, refuse_result
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
@@ -108,12 +107,12 @@ def _misfits(call: Operation) -> bool:
     misfit = call.misfit()
     if misfit is None or misfit.of_nothing:
         if call.state.facts:  # Another path may have come here by tests that exclude one another.
-            call.machine.passes(_place(call))
+            call.machine.passes(call.place)
         return False
     records = [tensor_at(call.state, given.ref) for given in call.inputs if given.ref is not None]
     made = tuple([next((one.syntax for one in records if one.shape == shape), None) for shape in misfit.shapes])
     call.machine.emit(
-        ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made), _place(call)
+        ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made), call.place
     )
     return True
 
@@ -131,37 +130,11 @@ def _wrong_type(call: Operation) -> bool:
         if record is None or record.dtype not in types or record.dtype is None or not is_of_torch(record):
             continue
         event = ElementTypeRefused(call.node, call.name, name, record.dtype, made=record.syntax)
-        call.machine.emit(event, (*_place(call), "types"))
+        call.machine.emit(event, (*call.place, "types"))
         return True
     if call.state.facts and refused:
-        call.machine.passes((*_place(call), "types"))
+        call.machine.passes((*call.place, "types"))
     return False
-
-
-def _cannot_hold(call: Operation, target: Ref) -> bool:
-    """Return whether torch refuses to write a result of a higher kind in place: floating numbers into integers."""
-    if not is_inplace(call.name) or not casts(call.canonical):
-        return False
-    record = tensor_at(call.state, target)
-    given = [tensor_at(call.state, one.ref).dtype for one in call.inputs if one.ref is not None]
-    given += [of_number(one) for one in call.bound.values() if type(one) is complex]
-    # Floating numbers, as most are, hold all but complex ones.
-    held = is_floating(record.dtype) and not any(map(is_complex, given))
-    found = None if held else result(call.canonical, call.operands())
-    refused = isinstance(found, Operand) and holds(record.dtype, found.dtype) is False and is_of_torch(record)
-    if not refused:
-        if call.state.facts:
-            call.machine.passes((*_place(call), "types"))
-        return False
-    assert isinstance(found, Operand) and record.dtype is not None and found.dtype is not None
-    event = ElementTypeRefused(call.node, call.name, "input", record.dtype, found.dtype, record.syntax)
-    call.machine.emit(event, (*_place(call), "types"))
-    return True
-
-
-def _place(call: Operation) -> tuple[object, ...]:
-    """Return where a call stands, and the parameters that it uses: a sequence calls all its parts at one node."""
-    return (call.node, call.state.site, "shapes", *[one.ref for one in call.inputs if one.label.startswith("p.")])
 
 
 def _no_forward(call: Operation) -> bool:
@@ -294,7 +267,7 @@ def _write(call: Operation, writes: MustMay) -> Value:
                 # A module writes to its own parameters and buffers under no_grad (`max_norm` of an embedding).
                 bump(machine, state, given.ref, Write(call.node, call.name, label in writes.must))
                 continue
-            if label in writes.must and _cannot_hold(call, given.ref):
+            if label in writes.must and cannot_hold(call, given.ref):
                 return Unknown("raised")
             others = _sources(call, given)
             op = call.name.removeprefix("Tensor.")
@@ -373,45 +346,6 @@ def _out(call: Operation, out: Value) -> Value:
     if needs is False:
         state.put(target.id, record._replace(shape=shape, node=record.node if record.grad else node))
     return out
-
-
-def refuse_result(call: Operation, target: Ref) -> None:
-    """Refuse x.add_(y) where the operation would give another shape out of place than that of the target."""
-    if call.canonical in ANY_SHAPE_INPLACE or not is_inplace(call.name):
-        return
-    out_of_place = result(call.canonical, call.operands())
-    if isinstance(out_of_place, Operand):
-        refuse_whole(call.machine, call.state, target, bare(call.name), out_of_place.shape, call.node)
-
-
-def refuse_whole(machine: Machine, state: State, target: Ref, op: str, wanted: Shape, node: cst.CSTNode) -> None:
-    """Refuse a write of a shape that is larger than that of the target for certain."""
-    record = tensor_at(state, target)
-    if record.shape is not None and wanted is not None and _outgrows(wanted, record.shape):
-        machine.emit(InplaceBroadcast(node, op, record.shape, wanted, record.syntax))
-
-
-def refuse_part(machine: Machine, own: Shape, wanted: Shape, target: Tensor, node: cst.CSTNode) -> None:
-    """Refuse an index assignment of a shape that is larger than that of the part which is written."""
-    if own is not None and wanted is not None and _outgrows_part(wanted, own):
-        machine.emit(InplaceBroadcast(node, "index assignment", own, wanted, target.syntax))
-
-
-def _outgrows(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
-    """Return whether a shape has more dimensions than another, or several elements where that has one."""
-    return len(wanted) > len(own) or (len(wanted) == len(own) and _wider(wanted, own))
-
-
-def _outgrows_part(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
-    """Return whether an index assignment does, which drops leading dimensions of one element."""
-    extra = max(len(wanted) - len(own), 0)
-    return any(at_least_two(size) for size in wanted[:extra]) or _wider(wanted[extra:], own)
-
-
-def _wider(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
-    """Return whether a size is one where several are wanted, the sizes counted from the last."""
-    pairs = zip(reversed(wanted), reversed(own), strict=False)
-    return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)
 
 
 def note_wanted(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> None:

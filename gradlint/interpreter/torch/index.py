@@ -17,7 +17,8 @@ from gradlint.facts.traits import OPERATORS
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.alias import CONTIGUOUS, view_kind
-from gradlint.interpreter.torch.apply import apply, broken_view, refuse_part
+from gradlint.interpreter.torch.apply import apply, broken_view
+from gradlint.interpreter.torch.fit import refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in

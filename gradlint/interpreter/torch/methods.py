@@ -28,10 +28,11 @@ from gradlint.facts.traits import CALLS_PYTHON
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.apply import apply, note_wanted, refuse_whole
+from gradlint.interpreter.torch.apply import apply, note_wanted
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward import DETACHED
 from gradlint.interpreter.torch.backward_call import tensor_backward
+from gradlint.interpreter.torch.fit import refuse_whole
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS

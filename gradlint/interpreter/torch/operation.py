@@ -211,6 +211,12 @@ class Operation:
         """Return what a module was made with, as the size rules see it."""
         return {} if self.config is None else operands_of(self.machine, self.state, self.config)
 
+    @property
+    def place(self) -> tuple[object, ...]:
+        """Where the call stands, and the parameters that it uses: a sequence calls all its parts at one node."""
+        parts = [one.ref for one in self.inputs if one.label.startswith("p.")]
+        return (self.node, self.state.site, "shapes", *parts)
+
     def sizes(self) -> Operand | Several:
         """Return shape and type of the result, as far as they are known."""
         if self.config is None:
