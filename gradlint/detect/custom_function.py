@@ -22,7 +22,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.contexts import ONCE
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.ctx import ctx_state, set_at, tensors_among
-from gradlint.interpreter.torch.custom import parts_of, static_method
+from gradlint.interpreter.torch.custom_methods import parts_of, static_method
 from gradlint.interpreter.torch.tensor import known_tensor, nontensor, tensor_at
 from gradlint.source.lower.syntax import parts
 

@@ -5,15 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain import value as values
-from gradlint.domain.announcement import ModeSwitched, NumberBackpropagated, StateDictLoaded, StateDictTaken
-from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import DATA
-from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
     Bound,
-    Context,
     External,
     Function,
     Instance,
@@ -23,47 +18,38 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.escape import escape, invalidate_attributes, origins, unknown_call
+from gradlint.interpreter.escape import invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import launched
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
-from gradlint.interpreter.libraries.model_zoos import NETWORKS, is_part, new_network
-from gradlint.interpreter.libraries.numpy_arrays import WRITING, array_method
+from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
-from gradlint.interpreter.python.contexts import STACK, end_call, enter_mode
+from gradlint.interpreter.python.contexts import end_call
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import text_method
-from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
 from gradlint.interpreter.torch.custom_ops import call_op, call_op_method, is_op
 from gradlint.interpreter.torch.distributed import SPAWN, WRAPPERS
 from gradlint.interpreter.torch.functions import call_torch, with_mode
-from gradlint.interpreter.torch.graph_hooks import register_saved
-from gradlint.interpreter.torch.hooks import is_hooked, remove_all
+from gradlint.interpreter.torch.hooks import is_hooked
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
 from gradlint.interpreter.torch.parameters import enter_module, is_module, parameters_of
-from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, origin_of_number, shown_tensor
-from gradlint.interpreter.world import guesses
+from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.unknown_calls import call_unknown, computed_by, flag_called, method_of_unknown, never_a_loss
 from gradlint.interpreter.world.fragment import UNSEEN
 from gradlint.interpreter.world.placeholders import (
-    call_supposed,
-    leaves_of,
     made_by_use,
     make_unseen,
     suppose_graph,
-    supposed_loss,
 )
 from gradlint.source.core import Call
-from gradlint.source.lower.syntax import called_name
 
 
 def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
@@ -98,7 +84,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     outcomes = _invoke(machine, state, target, instr.node)
     for outcome, value in outcomes:
         if isinstance(func, Bound) and isinstance(value, Unknown) and value.syntax is instr.node:
-            value = _computed(machine, outcome, func.receiver, value, args, instr.node)
+            value = computed_by(machine, outcome, func.receiver, value, args, instr.node)
         outcome.set(instr.dest, suppose_graph(machine, outcome, func, value, args, instr.node))
     after = machine.join([outcome for outcome, _ in outcomes], (instr.dest,))
     machine.close(after, region)
@@ -246,9 +232,9 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
     if isinstance(func, Unknown):
-        return _unknown(machine, state, func, args, node)
+        return call_unknown(machine, state, func, args, node)
     if isinstance(func, bool):
-        _flag_called(machine, args, node)
+        flag_called(machine, args, node)
     return unknown_call(machine, state, args.values(), node)
 
 
@@ -277,17 +263,6 @@ def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CS
     return unknown_call(machine, state, args.values(), node)
 
 
-def _flag_called(machine: Machine, args: Args, node: cst.CSTNode) -> None:
-    """x.requires_grad(True): the flag is a bool, which Python does not call.
-
-    Without an argument it may ask for the flag: sparse tensors of other libraries have such a method.
-    """
-    if not args.positional:
-        return
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.func.attr.value == "requires_grad":
-        machine.emit(FlagCalled(node))
-
-
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:
     receiver, name = func.receiver, func.function
     if not isinstance(name, str):
@@ -310,7 +285,7 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
         if isinstance(record, Instance):
             return call_module_method(machine, state, receiver, record, name, args, node)
     if isinstance(receiver, Unknown):
-        return _method_of_unknown(machine, state, receiver, name, args, node)
+        return method_of_unknown(machine, state, receiver, name, args, node)
     if isinstance(receiver, str):
         return text_method(receiver, name, args)
     if isinstance(receiver, Bound) and name in ("setter", "deleter"):
@@ -318,137 +293,8 @@ def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CS
             machine.setters[receiver.function] = args.positional[0]
         return receiver  # The property, which the decorated function takes the name of.
     if receiver is None and name == "backward":
-        return _never_a_loss(machine, state, node)
+        return never_a_loss(machine, state, node)
     return unknown_call(machine, state, (receiver, *args.values()), node)
-
-
-def _never_a_loss(machine: Machine, state: State, node: cst.CSTNode) -> Value:
-    """A backward is called on what has none, as on None: what follows from that is not reported."""
-    invalidate_gradients(machine, state, node)
-    return Unknown("raised")
-
-
-def _unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
-    """Call something unknown; a method of something unknown gets its receiver as an argument."""
-    if func.kind == "raised":
-        invalidate_gradients(machine, state, node)
-        return func
-    key = func.key
-    if key is not None and key[0] == "requires_grad":
-        _flag_called(machine, args, node)
-        return Unknown("raised")
-    if machine.assumes and machine.program.may_backpropagate and guesses.is_loss(called_name(node)):
-        machine.assume(Assumption("name", called_name(node), "a loss function", node))
-        loss = supposed_loss(state, machine.program.fragment_at(state).torn, node)
-        owner = key[1] if key is not None and key[0] == "attr" and isinstance(key[1], Ref) else None
-        if owner is not None and all(one.op == DATA and not one.edges for one in origins(state, args.values())):
-            # As `model.get_loss(batch)`. An optimizer of the whole has not seen the leaf of a part.
-            whole = () if is_part(state, owner) else leaves_of(state, owner)
-            args = args._replace(positional=(*whole, *args.positional))
-        return call_supposed(state, loss, state.at(loss, Instance), args, node)
-    if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
-        if key[2] in RAISING or key[2] in WARNING:
-            return expected_failure(machine, state, key[2], args, node)
-        return _method_of_unknown(machine, state, key[1], key[2], args, node)
-    if key is not None and key[0] == "attr" and isinstance(key[1], _FUNCTIONS) and key[2] == "backward":
-        return _never_a_loss(machine, state, node)
-    escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
-    if func.origin is not None and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        if node.func.attr.value in _OF_ITEMS and not origins(state, args.values()):
-            return Unknown(None, func.origin, None, node)  # As `losses.values()`.
-        return unknown_call(machine, state, (func, *args.values()), node)
-    return unknown_call(machine, state, args.values(), node)
-
-
-def _computed(machine: Machine, state: State, network: Value, result: Value, args: Args, node: cst.CSTNode) -> Value:
-    """Return what a method of a network gives that was not followed: for a loss it is computed from its parameters."""
-    if node not in machine.program.fragment_at(state).for_losses or guesses.may_set_flags(called_name(node)):
-        return result
-    return suppose_graph(machine, state, network, result, args, node, kept=False)
-
-
-def _method_of_unknown(
-    machine: Machine, state: State, receiver: Value, name: str, args: Args, node: cst.CSTNode
-) -> Value:
-    if not isinstance(receiver, Unknown):
-        # A method of a network that is not shown.
-        kept = machine.assumes and is_module(state, receiver) and not guesses.may_set_flags(name)
-        if kept and machine.frozen:
-            machine.assume(Assumption("name", name, "a method that leaves frozen parameters frozen", node))
-        result = unknown_call(machine, state, (receiver, *args.values()), node, may_thaw=not kept)
-        return _computed(machine, state, receiver, result, args, node) if kept else result
-    whole = _owner_of(state, receiver) if name == "train" and args.get(0, "mode", True) is True else None
-    if whole is not None:  # A part of a network that is not shown: the rest may be meant to stay in evaluation mode.
-        machine.announce(state, ModeSwitched(node, whole, True))
-    if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
-        enter_mode(machine, state, context)
-        return None
-    if name == "register_hooks":
-        return register_saved(machine, state, receiver, args, node)
-    if receiver.kind == "array":
-        if name in WRITING:
-            shares_memory(state, receiver, name, node)
-        return array_method(receiver, name, args, node)
-    if receiver.kind == "number" and name == "item":
-        return receiver  # A scalar of numpy.
-    # An array of numpy is viewed as another type, never by sizes.
-    by_sizes = name == "view" and any(type(size) is int for size in args.positional)
-    tensor = shown_tensor(machine, state, receiver, "unsqueeze" if by_sizes else name)
-    has_graph = receiver.origin is not None and (receiver.origin.tracked is True or name == "item")
-    if tensor is None and name in OF_RESULTS and has_graph:
-        # A result of a network, with its graph; tensors have methods of numbers, other results have not.
-        tensor = as_tensor(machine, state, receiver, node)
-    if tensor is not None:
-        return call_tensor_method(machine, state, tensor, name, args, node)
-    if name == "item" and not args.positional and receiver.origin is None:
-        return Unknown("number", syntax=node)
-    if name == "state_dict" and not args.positional:
-        made = state.new(Mapping({}, True))
-        machine.announce(state, StateDictTaken(node, receiver, made))
-        return made
-    if name == "remove" and not args.positional:
-        remove_all(machine, state)
-    if name.startswith("register_") and name.endswith("_hook"):
-        bound = [one.receiver for one in args.values() if isinstance(one, Bound)]
-        machine.hooked_elsewhere.update(one for one in bound if isinstance(one, Ref))
-    if "zero" in name or "clear" in name:
-        # Whose gradients an optimizer or a network that is not known clears, nobody can tell.
-        invalidate_gradients(machine, state, node)
-    if name == "load_state_dict":
-        machine.announce(state, StateDictLoaded(node, receiver, args.get(0, "state_dict")))
-    number = origin_of_number(receiver) if name == "backward" else None
-    if number is not None:
-        # A number has no such method; what it was computed from shows what was meant.
-        machine.announce(state, NumberBackpropagated(node, number))
-        invalidate_gradients(machine, state, node)
-        return Unknown("raised")
-    result = unknown_call(machine, state, (receiver, *args.values()), node)
-    if receiver.origin is None or receiver.origin.op != DATA:
-        return result
-    if name in _PUTTING and any(one.live and one.op != DATA for one in origins(state, args.values())):
-        # As `batch.update(network(batch))`: what it holds from here on may have a graph.
-        for held in [held for held, value in state.locals.items() if value is receiver]:
-            state.set(held, Unknown(syntax=node))
-        return result
-    if origins(state, args.values()):
-        return result
-    return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
-
-
-def _owner_of(state: State, part: Unknown) -> Ref | None:
-    """Return the network that something not known is an attribute of, at whatever depth."""
-    owner: Value = part
-    while isinstance(owner, Unknown) and owner.key is not None and owner.key[0] == "attr":
-        owner = owner.key[1]  # type: ignore[assignment]
-    return owner if isinstance(owner, Ref) and is_module(state, owner) else None
-
-
-_FUNCTIONS = (Function, Bound, values.Partial)
-_PUTTING = frozenset({"update", "setdefault", "append", "extend", "insert"})
-"""The methods of Python's containers that put something into them."""
-
-_OF_ITEMS = frozenset({"values", "items", "get", "pop", "to_tuple"})
-"""Methods of containers that give what is in them."""
 
 
 splitting(Call, run_call)

@@ -17,7 +17,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.parameters import LISTS
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.shapes.misfit import CHECKS
+from gradlint.shapes.checks import CHECKS
 
 
 def refuses_arguments(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> bool:

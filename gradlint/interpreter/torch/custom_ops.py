@@ -32,6 +32,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import CTX
+from gradlint.interpreter.torch.custom_methods import Inputs, parts_of, static_method
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 CUSTOM_OP = "torch.library.CustomOpDef"
@@ -99,11 +100,11 @@ def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     """op(*args)"""
     record = state.at(ref, Instance)
     cls = record.attrs["class"]
-    forward = custom.static_method(state, cls, "forward") if isinstance(cls, Ref) else None
+    forward = static_method(state, cls, "forward") if isinstance(cls, Ref) else None
     given = None if forward is None else _completed(forward, args)
     if forward is None or given is None or not isinstance(cls, Ref) or machine.transforms:
         return machine.symbol("custom_op", node, syntax=node)
-    inputs = custom.Inputs(given, {}, len(given))
+    inputs = Inputs(given, {}, len(given))
     tensors = [tensor for _, tensor in inputs.tensors(machine, state)]
     for tensor in tensors:
         inputs.writes[tensor.id] = len(state.writes(tensor_at(state, tensor).counter))
@@ -116,7 +117,7 @@ def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
         machine.emit(CustomOpRefused(node, "aliases", forward.code.name))
         return Unknown("raised")
     value = custom.recorded(machine, state, cls, ctx, inputs, result, node)
-    for part in custom.parts_of(value):
+    for part in parts_of(value):
         tensor_of = known_tensor(machine, state, part)
         made = None if tensor_of is None else tensor_at(state, tensor_of).node
         if made is None or made.id not in machine.raising or made.syntax is not node:
@@ -151,7 +152,7 @@ def _completed(function: Function, args: Args) -> tuple[Value, ...] | None:
 def _shares_memory(state: State, result: Value, tensors: list[Ref]) -> bool:
     """Return whether a result is certainly one of the tensors that were given, or a view of one."""
     memories = {tensor_at(state, one).memory for one in tensors}
-    for part in custom.parts_of(result):
+    for part in parts_of(result):
         record = state.heap.get(part.id) if isinstance(part, Ref) else None
         if (
             isinstance(record, Tensor)
