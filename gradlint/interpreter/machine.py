@@ -198,6 +198,8 @@ class Machine(ABC):
         self.hooked_elsewhere: set[Value] = set()
         self.setters: dict[Value, Value] = {}
         """By the getter of a property, the function that sets it."""
+        self.in_hooks: set[Value] = set()
+        """The modules of which a hook runs now."""
         self.in_turn: set[int] = set()
         """The modules that call their parts now."""
         self.writer: cst.CSTNode | None = None

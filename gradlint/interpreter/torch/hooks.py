@@ -209,7 +209,13 @@ def _is_no_pair(machine: Machine, state: State, result: Value) -> bool:
 
 
 def _run(machine: Machine, state: State, hook: Hook, given: tuple[Value, ...], node: cst.CSTNode) -> Value:
-    value = machine.call(state, hook.function, Args(given), node)
+    if given[0] in machine.in_hooks:
+        return Unknown("raised")  # The hook calls its own module; Python's recursion ends there.
+    machine.in_hooks.add(given[0])
+    try:
+        value = machine.call(state, hook.function, Args(given), node)
+    finally:
+        machine.in_hooks.discard(given[0])
     is_builtin = isinstance(hook.function, External) and hook.function.path.startswith("builtins.")
     return None if is_builtin else value
 
