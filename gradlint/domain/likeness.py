@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
+from gradlint.domain import value as values
 from gradlint.domain.graph import DATA, Node
-from gradlint.domain.value import External, Instance, Tensor, Unknown, Value, Write
+from gradlint.domain.value import External, Instance, Ref, Sequence, Tensor, Unknown, Value, Write
 
 
 def place_of_write(write: object) -> object:
@@ -71,3 +74,37 @@ def is_cut(tensor: Tensor) -> bool:
 def syntax_of(value: Value) -> cst.CSTNode | None:
     """Return where a value that is not known was made."""
     return value.syntax if isinstance(value, Unknown) else None
+
+
+def is_made_alike(
+    own: Mapping[int, object], value: Value, other: Mapping[int, object], theirs: Value, depth: int = 6
+) -> bool:
+    """Return whether two paths have made the same: what stands in objects is compared, to some depth."""
+    if value == theirs or (isinstance(value, Unknown) and isinstance(theirs, Unknown) and value.kind == theirs.kind):
+        return True
+    if not isinstance(value, Ref) or not isinstance(theirs, Ref) or not depth:
+        return False
+    ours, record = own.get(value.id), other.get(theirs.id)
+
+    def alike(one: Value, another: Value) -> bool:
+        return is_made_alike(own, one, other, another, depth - 1)
+
+    if isinstance(ours, Tensor) and isinstance(record, Tensor):
+        return _described(ours) == _described(record)
+    if isinstance(ours, Instance) and isinstance(record, Instance):
+        if (ours.cls, ours.syntax, ours.open) != (record.cls, record.syntax, record.open):
+            return False
+        pairs = ((ours.attrs, record.attrs), (ours.config, record.config))
+        return all(
+            one.keys() == another.keys() and all(map(alike, one.values(), map(another.get, one)))
+            for one, another in pairs
+        )
+    if isinstance(ours, Sequence) and isinstance(record, Sequence):
+        return len(ours.items) == len(record.items) and all(map(alike, ours.items, record.items))
+    if isinstance(ours, values.Mapping) and isinstance(record, values.Mapping):
+        return ours.items.keys() == record.items.keys() and all(map(alike, ours.items.values(), record.items.values()))
+    return False
+
+
+def _described(tensor: Tensor) -> tuple[object, ...]:
+    return (tensor.syntax, tensor.shape, tensor.dtype, tensor.grad, tensor.parameter, tensor.tags)

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
+from gradlint.domain.likeness import is_made_alike
 from gradlint.domain.size import CAN_BE_LARGE, bounded, bounded_record
 from gradlint.domain.value import VALUES, File, Function, Instance, Record, Ref, Unknown, Value, Write
 
@@ -375,13 +376,20 @@ class State:
             own, record = self.heap.get(address), other.heap.get(address)
             if isinstance(own, Instance) and isinstance(record, Instance):
                 for name in own.attrs.keys() & record.attrs.keys():
-                    if own.attrs[name] != record.attrs[name]:
-                        self.decide(Otherwise(address, name), tests)
+                    if not is_made_alike(self.heap, own.attrs[name], other.heap, record.attrs[name]):
+                        noted = self.facts.get(Otherwise(address, name), ())
+                        self.decide(Otherwise(address, name), (*noted, *tests) if isinstance(noted, tuple) else tests)
 
     def is_otherwise(self, address: int, name: str) -> bool:
         """Return whether an attribute is another one where tests came out as they have on this path."""
         tests = self.facts.get(Otherwise(address, name), ())
         return isinstance(tests, tuple) and any(self.facts.get(test) is (not truth) for test, truth in tests)
+
+    def rely_on(self, address: int, name: str) -> None:
+        """Let tests come out as where an attribute is what it is here: the path goes on with that."""
+        tests = self.facts.get(Otherwise(address, name), ())
+        if isinstance(tests, tuple) and tests:
+            self.facts = {**self.facts, **dict(tests)}
 
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""

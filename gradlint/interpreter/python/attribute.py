@@ -115,7 +115,11 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
             machine.passes((node, "ctx"))
         if way_of(record.attrs[name]) is not None:
             return computed(machine, state, obj, name, node)
-        return Unknown() if state.is_otherwise(obj.id, name) else record.attrs[name]
+        if state.is_otherwise(obj.id, name):
+            return Unknown()
+        if type(value := record.attrs[name]) is not Unknown:
+            state.rely_on(obj.id, name)
+        return value
     if is_ctx(record):
         return ctx_attribute(machine, state, obj, name, node)
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
