@@ -21,7 +21,7 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
-from gradlint.interpreter.python.counters import next_position, nth, place_of
+from gradlint.interpreter.python.counters import count_on, ended, last_of, next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
 from gradlint.interpreter.torch.parameters import NAME
@@ -84,6 +84,8 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
+    done: list[State] = []
+    last = last_of(items_taken[-1]) if items_taken else None
     backwards, more = machine.backwards, False
     summary = not exact and _stands_for_all(state, items)
     iterations = Iterations(machine, before, instr.node)
@@ -96,16 +98,18 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
         live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
         iterations.end(live)
+        live = ended(live, item, last, done)
         if not live:
             break
         if not exact and instr.counters:
-            _count_on(before, live, instr.counters)
+            count_on(before, live, instr.counters)
         if summary and len(live) == 1 and not live[0].undecided_since(iterations.number):
             break  # It stands for all, and all went the same way.
         if not items_taken and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
             items_taken.append(_like(machine, live[0], item))
             more = True
+    live = machine.join(live + done)
     if not exact:
         for other in live + broken:
             _spread_gradients(before, other, items.items)
@@ -283,7 +287,7 @@ def run_while(machine: Machine, state: State, instr: While) -> list[State]:
             break
         exact = exact and iteration < EXACT
         if iteration and (not exact or _endless(instr)):
-            _count_on(before, live, instr.counters)
+            count_on(before, live, instr.counters)
         iterations.begin()
         live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
@@ -318,30 +322,6 @@ def _heads(
                 assume(state, test, True)
         taken.append(state)
     return taken, done, unsure
-
-
-def _count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
-    """Let what an iteration has added a number to stand for the count of any later one."""
-    for state in states:
-        old = before.frames[state.frame].names if state.frame in before.frames else {}
-        for name in list(rebound(state.locals, old)):
-            if name in counters and _rises(state.locals[name], old[name]):
-                state.set(name, nth(state.locals[name], upwards=old[name] >= 0))  # type: ignore[arg-type, operator]
-        for address in list(state.dirty):
-            former, record = before.heap.get(address), state.heap.get(address)
-            if not isinstance(former, Instance) or not isinstance(record, Instance) or former is record:
-                continue
-            attrs = {
-                name: nth(value, upwards=former.attrs[name] >= 0)  # type: ignore[arg-type, operator]
-                for name, value in record.attrs.items()
-                if f".{name}" in counters and _rises(value, former.attrs.get(name))
-            }
-            if attrs:
-                state.put(address, record._replace(attrs={**record.attrs, **attrs}))
-
-
-def _rises(value: Value, former: Value) -> bool:
-    return type(value) is int and type(former) is int and value > former
 
 
 def _widen(before: State, after: State) -> None:
