@@ -578,5 +578,5 @@ def _is_loss(name: str, uses: _Uses) -> bool:
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name)
+    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name) and not guesses.is_class(name)
     return uses.called + shown + named > 1 and not guesses.is_kept(name)
