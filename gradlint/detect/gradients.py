@@ -33,7 +33,7 @@ class GradientReadDetector(Detector[Reads]):
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Report a gradient that is certainly None, unless the program knows."""
-        if it.warned:
+        if it.warned and it.tensor is not None:
             made = tensor_at(state, it.tensor).syntax
             self.report(NonleafGradRead(it.node, made), unless=("known", it.node))
         else:

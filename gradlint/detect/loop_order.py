@@ -346,6 +346,8 @@ class LoopOrderDetector(Detector[Steps]):
         self._judge_loop(state, optimizer, node)
         self._use(state, optimizer)
         used = None if nothing else use.used_now(state, params, node)
+        if order is not None and order.wiped is not None and not nothing:
+            self.machine.passes((order.wiped[0], node))  # Set by hand, as for all whose names a table has.
         if order is not None and order.wiped is not None and nothing:
             if self._cleared_since_backward(state, optimizer):
                 self._judge_wiped(order, *order.wiped, node)
@@ -404,7 +406,7 @@ class LoopOrderDetector(Detector[Steps]):
         if order.idle is step:
             self.report(fault.StepBeforeBackward(step, backward, cleared=zero))
         else:
-            self.report(fault.ZeroGradMisplaced(zero, backward, step))
+            self.report(fault.ZeroGradMisplaced(zero, backward, step), unless=(zero, step))
 
     # Gradients are cleared.
 
@@ -460,9 +462,7 @@ class LoopOrderDetector(Detector[Steps]):
             self._judge_vain(self.facts.trained)  # or has backpropagated itself.
         for optimizer, node in self.facts.clearing.items() if it.method else ():
             unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
-            own = (
-                isinstance(unused, Unused) and called_name(unused.backward) == "backward"
-            )  # Not a framework's, which steps.
+            own = isinstance(unused, Unused) and called_name(unused.backward) == "backward"  # No framework's: it steps.
             if own and isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
                 self._note_waste(state, optimizer, unused, node)
 

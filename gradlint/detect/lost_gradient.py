@@ -98,7 +98,7 @@ class LostGradientDetector(Detector[Gradients]):
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Note the leaves whose gradients the program reads."""
-        if not it.warned:
+        if it.tensor is not None and not it.warned:
             self.facts.read.add(leaf_key(tensor_at(state, it.tensor).node))
 
     def on_graphs_escaped(self, state: State, it: announcement.GraphsEscaped) -> None:

@@ -8,8 +8,10 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Function, Instance, Ref
+from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import modules_of
+from gradlint.interpreter.world.fragment import spelled
 from gradlint.source.lower.syntax import called_name, nodes_of
 
 
@@ -34,6 +36,33 @@ def is_own(node: cst.CSTNode | None, name: str) -> bool:
     """Return whether a node is an attribute of `self`, such as `self.training`."""
     owner = node.value if isinstance(node, cst.Attribute) and node.attr.value == name else None
     return isinstance(owner, cst.Name) and owner.value == "self"
+
+
+def is_alternative(program: Program, node: cst.CSTNode) -> bool:
+    """Return whether a call of `eval` stands on one side of a test, and `train` of the same network on the other.
+
+    Then the program has chosen the mode of what follows, as where it keeps the statistics of batch norm fixed.
+    """
+    loading = program.loading
+    modules = [program.nowhere, *(unit.module for unit in (() if loading is None else loading.units()))]
+    return any(
+        isinstance(test, cst.If) and test.orelse is not None and _is_chosen(test.body, test.orelse, node)
+        for test in nodes_of(*modules)
+    )
+
+
+def _is_chosen(body: cst.BaseSuite, orelse: cst.CSTNode, node: cst.CSTNode) -> bool:
+    for one, other in ((body, orelse), (orelse, body)):
+        if any(call is node for call in nodes_of(one)):
+            network = _switched(node, "eval")
+            return network is not None and network in {_switched(call, "train") for call in nodes_of(other)}
+    return False
+
+
+def _switched(call: cst.CSTNode, method: str) -> str | None:
+    """Return what stands before the method that a call is of: `self.model` in `self.model.eval()`."""
+    is_call = isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == method
+    return spelled(call.func.value) if is_call else None  # type: ignore[attr-defined]
 
 
 def _dropouts_of(state: State, part: Instance) -> Iterator[cst.BaseExpression | None]:

@@ -211,7 +211,7 @@ class MembershipDetector(Detector[Membership]):
 
     def on_gradient_read(self, state: State, it: announcement.GradientRead) -> None:
         """Note the leaf as handled: the program does with its gradient what it likes."""
-        if not it.warned:
+        if it.tensor is not None and not it.warned:
             self.facts.handled.add(it.tensor.id)
 
     def on_gradients_asked(self, state: State, it: announcement.GradientsAsked) -> None:

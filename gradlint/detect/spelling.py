@@ -175,7 +175,7 @@ class SpellingDetector(Detector[None]):
             return
         for node in nodes_of(program.nowhere):
             name = node.attr.value if isinstance(node, cst.Attribute) else ""
-            if name in slips and name not in self._assigned and (slips[name] != "backward" or self._is_called(node)):
+            if name in slips and not self._is_assigned(name) and (slips[name] != "backward" or self._is_called(node)):
                 owner = _OWNERS.get(slips[name], "tensor")
                 self.machine.assume(
                     Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)

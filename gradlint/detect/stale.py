@@ -8,7 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.detect.detector import Detector
-from gradlint.detect.modes import has_two_modes, parts_switched
+from gradlint.detect.modes import has_two_modes, is_alternative, parts_switched
 from gradlint.domain import announcement
 from gradlint.domain.fault.training_loop import EpochNotSet, ParameterMinusItself, StateDictAlias, TrainModeMissing
 from gradlint.domain.graph import fresh_number
@@ -112,8 +112,8 @@ class TrainingModeDetector(Detector[None]):
         """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
         trained = {param.id for param in members_of(state, it.optimizer)}
         for key in _keys(state, TrainedInEvaluation):
-            fault = state.lasting(key)
-            if isinstance(fault, TrainModeMissing) and trained and trained <= _leaves(state, Ref(key.address)):
+            fault, whole = state.lasting(key), trained and trained <= _leaves(state, Ref(key.address))
+            if isinstance(fault, TrainModeMissing) and whole and not is_alternative(self.machine.program, fault.node):
                 self.report(fault)
 
 

@@ -386,9 +386,12 @@ class GradientReleased(Announcement):
 
 
 class GradientRead(Announcement):
-    """`tensor.grad` is read; `warned`: the tensor is a result, so that torch warns, and gives None."""
+    """`tensor.grad` is read; `warned`: the tensor is a result, so that torch warns, and gives None.
 
-    tensor: Ref
+    `tensor` is None where nothing is known of what has the gradient.
+    """
+
+    tensor: Ref | None
     warned: bool
 
 

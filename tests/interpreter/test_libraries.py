@@ -36,6 +36,45 @@ def compare(x: Float[Tensor, "batch 3"], target: Float[Tensor, "batch"]):
 def project(x: Float64[Tensor, "batch 3"]):
     return nn.Linear(3, 1)(x)  # GRD703
 """,
+    "lightning evaluates with gradients off": """
+from pytorch_lightning import LightningModule
+
+
+class Net(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def training_step(self, batch, batch_idx):
+        return self.layer(batch).sum()
+
+    def predict_step(self, x):
+        preds = []
+        for path in self.paths:
+            preds.append(self.layer(x))
+        return torch.stack(preds).cpu().numpy()
+
+    def test_step(self, batch, batch_idx):
+        return self.to_wave(self.layer(batch))
+
+    def to_wave(self, spec):
+        return spec.cpu().numpy()
+
+    def plot(self, x):
+        return self.layer(x).numpy()  # GRD210
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def test_step(self, batch, batch_idx):
+        return self.layer(batch).numpy()  # GRD210
+""",
     "annotations of jaxtyping, met": """
 import jaxtyping as jt
 from jaxtyping import Float

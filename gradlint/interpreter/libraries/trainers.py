@@ -6,6 +6,7 @@ Each zeroes, backpropagates what comes back, and steps.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import libcst as cst
 
@@ -93,12 +94,20 @@ def run_method(machine: Machine, state: State, function: Function, args: Args) -
     receiver = args.get(0, "")
     if _is_loss_of_trainer(state, function, receiver):
         return _loss_computed(machine, state, function, args)
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if _EVALUATES.fullmatch(function.code.name) and isinstance(record, Instance) and is_lightning(state, record):
+        off = values.Context("no_grad", syntax=function.code.node)
+        function = replace(function, modes=(*function.modes, off))
     results = run_body(machine, state, function, args, function.code.node)
     for end, value in results:
         if is_configuration(end, function, receiver) and isinstance(receiver, Ref):
             end.put(receiver.id, end.at(receiver, Instance)._replace(inner=values.Kept(_listed(end, value))))
         step_taken(machine, end, function, receiver, value)
     return results
+
+
+_EVALUATES = re.compile(r"(on_)?(validation|test|predict)_(step|start|end|(batch|epoch)_(start|end))")
+"""Methods that Lightning calls with gradients off (`inference_mode`, or `no_grad` where a trainer is told so)."""
 
 
 def step_taken(machine: Machine, state: State, function: Function, receiver: Value, returned: Value) -> None:

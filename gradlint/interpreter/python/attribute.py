@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import value as values
-from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GraphsShared
+from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GradientRead, GraphsShared
 from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.tensors import AttributeFixed
@@ -227,6 +227,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
             return Unknown() if loss is None else tensor_attribute(machine, state, loss, name, node)
         # A result of a call that is not known: a tensor, or an object that holds some.
         return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
+    if name == "grad":
+        machine.announce(state, GradientRead(node, None, warned=False))
     return machine.symbol("attr", obj, name)
 
 

@@ -12,7 +12,6 @@ from gradlint.domain.graph import Site
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import (
     Args,
-    Class,
     External,
     Function,
     Instance,
@@ -28,7 +27,7 @@ from gradlint.interpreter.libraries import jaxtyping
 from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.libraries.model_zoos import hide_parameters
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
-from gradlint.interpreter.python.classes import find_in_class, library_base, linear_bases
+from gradlint.interpreter.python.classes import is_overridden, is_unfinished, library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -44,10 +43,11 @@ def invoke(
     """Call a function; each outcome is a state back in the caller's frame, and the value returned.
 
     An abstract method is that of a subclass, which is not known; so may be one that does nothing, of a class that has
-    abstract methods.
+    abstract methods. `super()` finds the method itself.
     """
-    hook = function.code.is_empty and _is_unfinished(state, args)
-    if (function.code.is_abstract or hook) and function.owner is not None:
+    hook = function.code.is_empty and is_unfinished(state, args)
+    abstract = function.code.is_abstract and not is_overridden(state, function, args)
+    if (abstract or hook) and function.owner is not None:
         return _unfollowed(machine, state, function, args, node, "abstract methods")
     if function.code.body and function.code.is_generator:  # Which shows when the body is lowered.
         return [(state, state.new(Suspended(function, args, node)))]
@@ -162,18 +162,6 @@ def _run_installed(
     if consumer is None and len(ends) != 1:
         return _unfollowed(machine, former, function, args, node, "calls into packages")
     return [(end, end.locals[RESULT]) for end in ends]
-
-
-def _is_unfinished(state: State, args: Args) -> bool:
-    """Return whether the object of a method is of a class that leaves methods to subclasses."""
-    receiver = args.positional[0] if args.positional else None
-    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
-    if not isinstance(record, Instance) or not isinstance(record.cls, Ref):
-        return False
-    bases = (state.heap.get(base.id) for base in linear_bases(state, record.cls) if isinstance(base, Ref))
-    names = {name for base in bases if isinstance(base, Class) for name in base.attrs}
-    found = (find_in_class(state, record.cls, name) for name in names)
-    return any(isinstance(one, Function) and one.code.is_abstract for one in found)
 
 
 def _recursion(state: State, function: Function, args: Args) -> int:

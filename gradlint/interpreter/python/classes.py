@@ -109,6 +109,26 @@ _OF_EVERY_MODULE = frozenset({"__init__", "__call__", "__setattr__", "__getattr_
 _WITHOUT_INIT = frozenset({"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"})
 
 
+def is_unfinished(state: State, args: Args) -> bool:
+    """Return whether the object of a method is of a class that leaves methods to subclasses."""
+    receiver = args.positional[0] if args.positional else None
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.cls, Ref):
+        return False
+    bases = (state.heap.get(base.id) for base in linear_bases(state, record.cls) if isinstance(base, Ref))
+    names = {name for base in bases if isinstance(base, Class) for name in base.attrs}
+    found = (find_in_class(state, record.cls, name) for name in names)
+    return any(isinstance(one, Function) and one.code.is_abstract for one in found)
+
+
+def is_overridden(state: State, function: Function, args: Args) -> bool:
+    """Return whether the class of the object that a method is called on has another one of the name."""
+    receiver = args.positional[0] if args.positional else None
+    record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+    found = find_in_class(state, record.cls, function.code.name) if isinstance(record, Instance) else None
+    return isinstance(found, Function) and found.code is not function.code
+
+
 def library_base(state: State, cls: Value) -> str | None:
     """Return the first library class among the bases, such as `torch.nn.Module`; None if all are the program's."""
     for base in linear_bases(state, cls):

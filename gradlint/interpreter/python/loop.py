@@ -21,10 +21,10 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
-from gradlint.interpreter.python.counters import next_position, nth, place_of
+from gradlint.interpreter.python.counters import count_on, ended, last_of, next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
-from gradlint.interpreter.python.widen import count_on, widen
+from gradlint.interpreter.python.widen import widen
 from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Block, Const, For, While
@@ -84,6 +84,8 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     region = machine.open(state)
     before = state.fork()
     live, broken = [state], []
+    done: list[State] = []
+    last = last_of(items_taken[-1]) if items_taken else None
     backwards, more = machine.backwards, False
     summary = not exact and _stands_for_all(state, items)
     iterations = Iterations(machine, before, instr.node)
@@ -96,6 +98,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
         live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
         iterations.end(live)
+        live = ended(live, item, last, done)
         if not live:
             break
         if not exact and instr.counters:
@@ -106,6 +109,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
             items_taken.append(_like(machine, live[0], item))
             more = True
+    live = machine.join(live + done)
     if not exact:
         for other in live + broken:
             _spread_gradients(before, other, items.items)

@@ -1,35 +1,10 @@
-"""What is known after a loop, or in a later iteration of it, of what two iterations were run for."""
+"""What is known after a loop of what two iterations were run for."""
 
 from __future__ import annotations
 
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Ref, Sequence, Unknown, Value
-from gradlint.interpreter.python.counters import nth
 from gradlint.interpreter.torch.parameters import NAME
-
-
-def count_on(before: State, states: list[State], counters: frozenset[str]) -> None:
-    """Let what an iteration has added a number to stand for the count of any later one."""
-    for state in states:
-        old = before.frames[state.frame].names if state.frame in before.frames else {}
-        for name in list(rebound(state.locals, old)):
-            if name in counters and _rises(state.locals[name], old[name]):
-                state.set(name, nth(state.locals[name], upwards=old[name] >= 0))  # type: ignore[arg-type, operator]
-        for address in list(state.dirty):
-            former, record = before.heap.get(address), state.heap.get(address)
-            if not isinstance(former, Instance) or not isinstance(record, Instance) or former is record:
-                continue
-            attrs = {
-                name: nth(value, upwards=former.attrs[name] >= 0)  # type: ignore[arg-type, operator]
-                for name, value in record.attrs.items()
-                if f".{name}" in counters and _rises(value, former.attrs.get(name))
-            }
-            if attrs:
-                state.put(address, record._replace(attrs={**record.attrs, **attrs}))
-
-
-def _rises(value: Value, former: Value) -> bool:
-    return type(value) is int and type(former) is int and value > former
 
 
 def widen(before: State, after: State) -> None:

@@ -222,8 +222,10 @@ def _walk_to(
     for target in targets:
         record = tensor_at(state, target)
         if record.grad is False:
-            # It is no fault if the flag was only left off on a path: for integers, of which the program warns.
-            machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
+            # It is no fault if the flag was only left off on a path: for integers, of which the program warns. A path
+            # that is not followed may have left the tensor out, by a name that a list lacks.
+            if not machine.give_ups["paths dropped"] or not state.undecided_since(target.id):
+                machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
             return set()
         if record.grad is True and known and record.node.id not in found.possible:
             if unused_ok is False:

@@ -202,8 +202,7 @@ def _variable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
     detached = METHODS["detach"](machine, state, data, Args(), node)
     assert isinstance(detached, Ref)
     record = tensor_at(state, detached)
-    live = record.node.edges[0].node.live
-    made = Node("Variable", node, [Edge(record.node.edges[0].node, False, "rewrap")] if live else (), cut="rewrap")
+    made = Node("Variable", node, [Edge(record.node.edges[0].node, False, "rewrap")], cut="rewrap")
     state.put(detached.id, record._replace(node=made))
     if args.has(1, "requires_grad"):
         keywords = {"requires_grad": args.get(1, "requires_grad")}

@@ -16,7 +16,7 @@ from gradlint.domain.refusal.optimizers import GradientLayout
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.tensor import SPARSE, tensor_at
+from gradlint.interpreter.torch.tensor import NOT_SHOWN, SPARSE, SUMMARY, tensor_at
 
 _MAYBE = "perhaps sparse"
 _OF_MODULE = {True: "weight of a sparse embedding", None: "weight of an embedding, perhaps sparse"}
@@ -95,7 +95,8 @@ def refuse_layout(
         if SPARSE in tags and (name in _DENSE_ONLY or (name in _WITHOUT_DECAY and decays)):
             machine.emit(GradientLayout(node, name, True, name in _WITHOUT_DECAY, record.syntax))
             return True
-        if name == "SparseAdam" and not tags & {SPARSE, _MAYBE}:
+        shown = not record.tags & {SUMMARY, NOT_SHOWN}  # A network that is not shown may have sparse embeddings.
+        if name == "SparseAdam" and shown and not tags & {SPARSE, _MAYBE}:
             machine.emit(GradientLayout(node, name, False, False, record.syntax))
             return True
     return False

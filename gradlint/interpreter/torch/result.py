@@ -12,11 +12,14 @@ from itertools import count
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
+import libcst as cst
+
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.assumption import Assumption, several_rows
 from gradlint.domain.graph import Edge, Node, Saved
 from gradlint.domain.shape import at_least_two, is_single
 from gradlint.domain.value import Ref, Sequence, Tags, Tensor, Unknown, Value
+from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, JOINS, OF_ONE_EACH, ONE_OR_MANY, SIZE_BY_OTHER
 from gradlint.interpreter.reachable import contents
@@ -24,6 +27,7 @@ from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at
 from gradlint.shapes.operand import Operand, Several
+from gradlint.source.lower.syntax import nodes_of
 
 
 def results(call: Operation) -> Value:
@@ -266,13 +270,22 @@ def several(call: Operation) -> Tags:
     """Why the result of an operation has other than one element, of whatever shape it is; empty if it may have one."""
     if call.flags.get("reduction") == "none" or call.flags.get("reduce") is False:
         unreduced = call.entry.sig.param("reduction") is not None and call.machine.assumes
-        return frozenset({several_rows(call.name, call.node)}) if unreduced else frozenset()
+        rests = unreduced and not _has_one_row(call)
+        return frozenset({several_rows(call.name, call.node)}) if rests else frozenset()
     if _has_features(call) or _joins(call):
         return SEVERAL
     records = [tensor_at(call.state, given.ref) for given in _kept(call) if given.ref is not None]
     if any(record.tags >= SEVERAL for record in records):
         return SEVERAL
     return frozenset(taken for record in records for taken in assumed_of(record))
+
+
+def _has_one_row(call: Operation) -> bool:
+    """Return whether the targets of a loss are made of a list that is written with one item: `tensor([label])`."""
+    targets = [tensor_at(call.state, one.ref) for one in call.inputs if one.ref is not None and one.label == "target"]
+    made = {source.syntax for one in targets for source in reachable([one.node], inputs)}
+    lists = [part for part in nodes_of(*(one for one in made if one is not None)) if isinstance(part, cst.List)]
+    return any(len(one.elements) == 1 and not isinstance(one.elements[0].value, cst.List) for one in lists)
 
 
 def assumed_of(record: Tensor) -> tuple[Assumption, ...]:

@@ -302,17 +302,16 @@ class Supposed:
             for call, parts in names.torn.items()
         }
         """Calls whose result is taken to pieces, as no single tensor is, and which of the pieces are tensors."""
-        for name, calls in names.results.items():
-            if name not in whole:
-                self.torn.update(dict.fromkeys(calls, ()))
+        self.torn |= {call: () for name, calls in names.results.items() if name not in whole for call in calls}
         self.switched = {name for name, uses in names.uses.items() if "requires_grad_" in uses.attributes}
         """What the file switches on or off by its method."""
         self.assumptions: list[Assumption] = []
         self.roles: dict[str, dict[str, cst.CSTNode]] = {}
         """By role the names, each with the place where it is assumed."""
+        makers = set(_makers(names))
         for name, place in free.items():
             role, kind = _role(attribute_of(name), names.uses_of(name))
-            if role is not None:
+            if role is not None and name not in makers:
                 self.roles.setdefault(role, {})[name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
 
@@ -579,5 +578,5 @@ def _is_loss(name: str, uses: _Uses) -> bool:
 
 
 def _is_network(name: str, uses: _Uses) -> bool:
-    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name)
+    shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name) and not guesses.is_class(name)
     return uses.called + shown + named > 1 and not guesses.is_kept(name)

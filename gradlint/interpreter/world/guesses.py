@@ -72,6 +72,11 @@ def is_network(name: str) -> bool:
     return not any(_NOT_TRAINED.fullmatch(word) for word in parts)
 
 
+def is_class(name: str) -> bool:
+    """Return whether a name is written as those of classes are, such as `UnrealModel`; `G` and `net_D` are not."""
+    return name[:1].isupper() and any(letter.islower() for letter in name) and "_" not in name
+
+
 def is_kept(name: str) -> bool:
     """Return whether a word of a name says that a network is kept, rather than trained."""
     return any(_NOT_TRAINED.fullmatch(word) for word in words(name))

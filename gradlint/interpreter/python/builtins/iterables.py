@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import libcst as cst
 
 from gradlint.domain.announcement import Zipped
 from gradlint.domain.likeness import origin_of_data
+from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
 from gradlint.interpreter.python.calls import suspended_at
-from gradlint.interpreter.python.counters import nth
+from gradlint.interpreter.python.counters import Last, nth
 from gradlint.interpreter.python.generators import first_item, lazy_items
 from gradlint.interpreter.python.iteration import items_of, supposed_data
-from gradlint.interpreter.python.operators import operate
+from gradlint.interpreter.python.operators import operate, symbolic
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
 from gradlint.interpreter.torch.tensor import known_tensor
@@ -55,8 +57,19 @@ def _range(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     start = parts[0] if len(parts) > 1 else 0
     step = parts[2] if len(parts) > 2 else 1
     if isinstance(start, int) and isinstance(step, int):
-        return state.new(Sequence((start, nth(start + step, upwards=start >= 0 and step > 0)), "list", True))
+        last = _last_before(machine, parts[-1], node) if step == 1 and len(parts) < 3 and parts else None
+        second = nth(start + step, upwards=start >= 0 and step > 0, last=last)
+        return state.new(Sequence((start, second), "list", True))
     return state.new(Sequence((nth(0, upwards=False), nth(1, upwards=False)), "list", True))
+
+
+def _last_before(machine: Machine, stop: Value, node: cst.CSTNode) -> Last | None:
+    """Return the last number before one that is not known."""
+    if not isinstance(stop, (Unknown, Sym)):
+        return None
+    if isinstance(stop, Unknown) and stop.key is not None and stop.key[0] == "+" and stop.key[2] == 1:
+        return Last(cast(Value, stop.key[1]), stop)
+    return Last(symbolic(machine, "-", stop, 1, node), stop)
 
 
 def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -64,6 +77,7 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     generator = suspended_at(state, iterable)
     if generator is not None and generator.start is None:
         return state.new(replace(generator, start=start))
+    stop = _len(machine, state, args, node)
     iterable = supposed_data(machine, iterable, node)
     items = lazy_items(machine, state, iterable, node)
     if not items.open:
@@ -72,7 +86,8 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     known = list(items.items[:2]) or [Unknown()]
     if len(known) < 2:
         known.append(known[0] if not isinstance(known[0], Unknown) else Unknown(None, origin_of_data(iterable)))
-    second = nth(start + 1, upwards=start >= 0) if isinstance(start, int) else Unknown("int")
+    last = _last_before(machine, stop, node) if start == 0 else None
+    second = nth(start + 1, upwards=start >= 0, last=last) if isinstance(start, int) else Unknown("int")
     pairs = ((start, known[0]), (second, known[1]))
     return state.new(Sequence(pairs, "iterator", True))
 
