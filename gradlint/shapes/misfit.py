@@ -7,18 +7,14 @@ number: two symbols, or a symbol and a number, may always be the same. Each was 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.refusal.shapes import Demand
-from gradlint.domain.shape import Dim, Shape, axis, broadcast, numel, replace
+from gradlint.domain.shape import Dim, Shape, axis, broadcast
 from gradlint.facts.aliases import canonical
-from gradlint.facts.ranks import MOST, ranks_of
 from gradlint.facts.traits import BROADCASTS, BROADCASTS_FLOATING, COMPARES
-from gradlint.shapes.arguments import given, listed, pair, size, tensor, tensors, unpacked
+from gradlint.shapes.arguments import given, listed, pair, size, tensor, unpacked
 from gradlint.shapes.elementwise import pair_of
-from gradlint.shapes.infer import rule_of
 from gradlint.shapes.operand import Args, Operand, as_operand
 
 
@@ -28,6 +24,8 @@ class Misfit(NamedTuple):
     demand: Demand
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
+    said: str = ""
+    """For the demand "said", the end of a sentence that begins with the shapes."""
 
     @property
     def of_nothing(self) -> bool:
@@ -41,28 +39,6 @@ CHECKS: dict[str, Check] = {}
 """The check of each operation by its canonical name, that of a module by the function it calls."""
 
 
-_NO_AXIS = frozenset({"cosine_similarity"})
-"""Operations with a `dim` that is one of what they broadcast."""
-
-
-@cache
-def check_of(op: str) -> Check | None:
-    """Return the check of an operation or module by any of its names; most know of `dim` only."""
-    name = canonical(op)
-    found = CHECKS.get(op) or CHECKS.get(name)
-    return found or (_dimension if rule_of(op) is not None and name not in _NO_AXIS else None)
-
-
-def alone(op: str, only: Operand) -> Misfit | None:
-    """Refuse a tensor that an operation is given alone, with other dimensions than it takes."""
-    ranks, shape = ranks_of(canonical(op)), only.shape
-    if ranks is None or shape is None or only.scalar:
-        return None
-    if min(len(shape), MOST) not in ranks.taken:
-        return Misfit("rank", (shape,), ranks.taken)
-    return Misfit("square", (shape,)) if ranks.square and _differ(*shape[-2:]) else None
-
-
 def check(*names: str) -> Callable[[Check], Check]:
     """Register a function as the check of the named operations."""
 
@@ -73,24 +49,24 @@ def check(*names: str) -> Callable[[Check], Check]:
     return register
 
 
-def _differ(one: Dim, other: Dim) -> bool:
+def differ(one: Dim, other: Dim) -> bool:
     """Return whether two sizes are numbers, and different ones."""
     return isinstance(one, int) and isinstance(other, int) and one != other
 
 
-def _clash(one: Shape, other: Shape) -> bool:
+def clash(one: Shape, other: Shape) -> bool:
     """Return whether two shapes certainly do not broadcast."""
     if one is None or other is None or one == other:
         return False
     pairs = zip(reversed(one), reversed(other), strict=False)
-    return any(mine != 1 and theirs != 1 and _differ(mine, theirs) for mine, theirs in pairs)
+    return any(mine != 1 and theirs != 1 and differ(mine, theirs) for mine, theirs in pairs)
 
 
 def _crossed(operands: Iterable[Operand]) -> Misfit | None:
     """Return the first shape that does not broadcast with those before it."""
     whole: Shape = ()
     for operand in operands:
-        if operand.shape is not None and whole is not None and _clash(whole, operand.shape):
+        if operand.shape is not None and whole is not None and clash(whole, operand.shape):
             return Misfit("broadcast", (whole, operand.shape))
         whole = whole if operand.shape is None else broadcast(whole, operand.shape)
     return None
@@ -100,7 +76,7 @@ def _crossed(operands: Iterable[Operand]) -> Misfit | None:
 @check("pow", "__rpow__", "complex", "polar", "float_power", "div", "ldexp")
 def _binary(args: Args) -> Misfit | None:
     one, other = pair_of(args)
-    return Misfit("broadcast", (one.shape or (), other.shape or ())) if _clash(one.shape, other.shape) else None
+    return Misfit("broadcast", (one.shape or (), other.shape or ())) if clash(one.shape, other.shape) else None
 
 
 @check("clamp", "addcmul", "addcdiv", "lerp", "where")
@@ -109,7 +85,7 @@ def _several(args: Args) -> Misfit | None:
     return _crossed([as_operand(args[name]) for name in names if args.get(name) is not None])
 
 
-@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss")
+@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss", "soft_margin_loss")
 def _compared(args: Args) -> Misfit | None:
     return _crossed((tensor(args), tensor(args, "target")))
 
@@ -118,7 +94,7 @@ def _compared(args: Args) -> Misfit | None:
 def _alike(args: Args) -> Misfit | None:
     """Refuse a target of another shape, even one that broadcasts."""
     one, other = tensor(args).shape, tensor(args, "target").shape
-    if one is None or other is None or (len(one) == len(other) and not any(map(_differ, one, other))):
+    if one is None or other is None or (len(one) == len(other) and not any(map(differ, one, other))):
         return None
     return Misfit("equal", (one, other))
 
@@ -130,10 +106,10 @@ def _classified(args: Args) -> Misfit | None:
     if not scores or target.shape is None:
         return None
     if len(target.shape) == len(scores):
-        wrong = target.dtype == "int64" or any(map(_differ, scores, target.shape))
+        wrong = target.dtype == "int64" or any(map(differ, scores, target.shape))
         return Misfit("target", (scores, target.shape)) if wrong else None
     places = (scores[0], *scores[2:]) if len(scores) > 1 else ()
-    fits = len(places) == len(target.shape) and not any(map(_differ, places, target.shape))
+    fits = len(places) == len(target.shape) and not any(map(differ, places, target.shape))
     return None if fits else Misfit("target", (scores, target.shape))
 
 
@@ -144,9 +120,9 @@ def _product(one: tuple[Dim, ...], other: tuple[Dim, ...]) -> Misfit | None:
     """Refuse rows and columns that do not meet, and batches that do not broadcast."""
     if not one or not other:
         return Misfit("number", (one, other))
-    if _differ(one[-1], other[-2] if len(other) > 1 else other[0]):
+    if differ(one[-1], other[-2] if len(other) > 1 else other[0]):
         return Misfit("product", (one, other))
-    return Misfit("batch", (one, other)) if _clash(one[:-2], other[:-2]) else None
+    return Misfit("batch", (one, other)) if clash(one[:-2], other[:-2]) else None
 
 
 @check("matmul")
@@ -170,7 +146,7 @@ def _ranked(ranks: tuple[int, int], *names: str) -> Check:
                 return Misfit("rank", (shape,), (rank,))
         if one is None or other is None:
             return None
-        if ranks in ((1, 1), (3, 3)) and _differ(one[0], other[0]):
+        if ranks in ((1, 1), (3, 3)) and differ(one[0], other[0]):
             return Misfit("batch" if ranks == (3, 3) else "equal", (one, other))
         return _product(one, other)
 
@@ -204,7 +180,7 @@ def _added(product: Check, left: str, right: str, kept: slice) -> Check:
         if misfit is not None or one is None or other is None:
             return misfit
         sizes = (*one[:-1], *other[-1:])[kept] if len(other) > 1 else one[:-1]
-        return Misfit("broadcast", (added or (), sizes)) if _clash(added, sizes) else None
+        return Misfit("broadcast", (added or (), sizes)) if clash(added, sizes) else None
 
     return refuse
 
@@ -217,16 +193,19 @@ check("addbmm")(_added(_ranked((3, 3), "batch1", "batch2"), "batch1", "batch2", 
 
 @check("einsum")
 def _einsum(args: Args) -> Misfit | None:
-    """Refuse a letter that stands for two sizes, neither of them one."""
+    """Refuse a letter that stands for two sizes, neither of them one, and another number of letters or tensors."""
     equation, items = args.get("equation"), unpacked(args.get("operands"))
     terms = equation.replace(" ", "").partition("->")[0].split(",") if isinstance(equation, str) else ()
+    for term, item in zip(terms, items or (), strict=False):
+        if item.shape is not None and term.isalpha() and len(term) != len(item.shape):
+            return Misfit("said", (item.shape,), said=f"`{term}` names {len(term)} dimensions")
     sizes: dict[str, tuple[Dim, tuple[Dim, ...]]] = {}
     for term, item in zip(terms, items or (), strict=False):
         if item.shape is None or len(item.shape) != len(term):
             continue
         for letter, dim in zip(term, item.shape, strict=True):
             known, shape = sizes.get(letter, (dim, item.shape))
-            if known != 1 and dim != 1 and _differ(known, dim):
+            if known != 1 and dim != 1 and differ(known, dim):
                 return Misfit("letters", (shape, item.shape))
             sizes[letter] = (known if dim == 1 else dim, item.shape)
     return None
@@ -238,7 +217,7 @@ def _linear(args: Args) -> Misfit | None:
     wanted = size(args["in_features"]) if "in_features" in args else weight[-1] if weight else None
     if not self or wanted is None:
         return None
-    return Misfit("features", (self,), (wanted,)) if _differ(self[-1], wanted) else None
+    return Misfit("features", (self,), (wanted,)) if differ(self[-1], wanted) else None
 
 
 # Convolutions and normalisations.
@@ -248,7 +227,7 @@ def _channels(count: int, shape: tuple[Dim, ...], wanted: Dim) -> Misfit | None:
     """Refuse an input over `count` dimensions of another rank, or with another number of channels."""
     if len(shape) not in (count + 1, count + 2):
         return Misfit("rank", (shape,), (count + 1, count + 2))
-    return Misfit("channels", (shape,), (wanted,)) if _differ(shape[-count - 1], wanted) else None
+    return Misfit("channels", (shape,), (wanted,)) if differ(shape[-count - 1], wanted) else None
 
 
 def _convolution(count: int, transposed: bool) -> Check:
@@ -302,7 +281,7 @@ def _normalised(ranks: tuple[int, ...]) -> Check:
             return None
         if len(self) not in ranks:
             return Misfit("rank", (self,), ranks)
-        return Misfit("channels", (self,), (wanted,)) if _differ(self[1], wanted) else None
+        return Misfit("channels", (self,), (wanted,)) if differ(self[1], wanted) else None
 
     return refuse
 
@@ -317,7 +296,7 @@ def _layer_norm(args: Args) -> Misfit | None:
     if self is None or not wanted:
         return None
     sizes = tuple([size(one) for one in wanted])
-    fits = len(self) >= len(sizes) and not any(map(_differ, self[-len(sizes) :], sizes))
+    fits = len(self) >= len(sizes) and not any(map(differ, self[-len(sizes) :], sizes))
     return None if fits else Misfit("normalized", (self,), sizes)
 
 
@@ -328,70 +307,13 @@ def _recurrent(args: Args) -> Misfit | None:
         return None
     if len(self) not in (2, 3):
         return Misfit("rank", (self,), (2, 3))
-    return Misfit("features", (self,), (wanted,)) if _differ(self[-1], wanted) else None
-
-
-# Joining and rearranging.
-
-
-@check("cat")
-def _cat(args: Args) -> Misfit | None:
-    """Refuse tensors that differ elsewhere than in the dimension along which they are joined."""
-    shapes = _known(given(args, "tensors", "input"))
-    dim = given(args, "dim", "axis", default=0)
-    for first, other in pairwise(shapes):
-        place = axis(dim, len(first))
-        if len(other) != len(first):
-            return Misfit("ranks", (first, other))
-        if place is not None and any(map(_differ, replace(first, place), replace(other, place))):
-            return Misfit("joined", (first, other), (place,))
-    return None
-
-
-@check("stack")
-def _stack(args: Args) -> Misfit | None:
-    shapes = _known(args.get("tensors"), empty=True)
-    for first, other in pairwise(shapes):
-        if len(other) != len(first) or any(map(_differ, first, other)):
-            return Misfit("equal", (first, other))
-    return None
-
-
-def _known(value: object, empty: bool = False) -> list[tuple[Dim, ...]]:
-    """Return the shapes that are known of a list; `cat` passes over tensors of shape [0], or what may be such."""
-    shapes = [item.shape for item in tensors(value) or () if item.shape is not None]
-    return [shape for shape in shapes if empty or len(shape) != 1 or (isinstance(shape[0], int) and shape[0] > 0)]
-
-
-@check("view", "reshape")
-def _view(args: Args) -> Misfit | None:
-    """Refuse a view of other than the tensor's own number of elements."""
-    self, entries = tensor(args).shape, listed(given(args, "size", "shape"))
-    total = numel(self)
-    if self is None or total is None or entries is None or not all(type(one) is int for one in entries):
-        return None
-    wanted = tuple([int(one) for one in entries if isinstance(one, int)])
-    rest = numel(tuple([one for one in wanted if one != -1])) or 0
-    free = wanted.count(-1)
-    fits = free > 1 or (rest != 0 and total % rest == 0 if free else rest == total)
-    return None if fits else Misfit("elements", (self,), wanted)
-
-
-@check("expand", "broadcast_to")
-def _expand(args: Args) -> Misfit | None:
-    self, entries = tensor(args).shape, listed(given(args, "size", "shape"))
-    if self is None or entries is None:
-        return None
-    wanted = tuple([size(one) for one in entries])
-    pairs = zip(reversed(self), reversed(wanted), strict=False)
-    wrong = any(mine != 1 and want != -1 and _differ(mine, want) for mine, want in pairs)
-    return Misfit("expanded", (self,), wanted) if wrong or len(wanted) < len(self) else None
+    return Misfit("features", (self,), (wanted,)) if differ(self[-1], wanted) else None
 
 
 # Dimensions.
 
 
-def _dimension(args: Args) -> Misfit | None:
+def dimension(args: Args) -> Misfit | None:
     """Refuse a dimension that the tensor does not have."""
     dims = args.get("dim")
     if dims is None:
@@ -408,13 +330,13 @@ def _dimension(args: Args) -> Misfit | None:
 @check("view_as_complex")
 def _view_as_complex(args: Args) -> Misfit | None:
     self = tensor(args).shape
-    return Misfit("features", (self,), (2,)) if self and _differ(self[-1], 2) else None
+    return Misfit("features", (self,), (2,)) if self and differ(self[-1], 2) else None
 
 
 @check("transpose")
 def _transpose(args: Args) -> Misfit | None:
     dims = (given(args, "dim0", "axis0"), given(args, "dim1", "axis1"))
-    return _dimension({"input": tensor(args), "dim": dims})
+    return dimension({"input": tensor(args), "dim": dims})
 
 
 @check("unsqueeze", "unsqueeze_copy")
@@ -428,5 +350,5 @@ def _unsqueeze(args: Args) -> Misfit | None:
 def _permute(args: Args) -> Misfit | None:
     self, dims = tensor(args).shape, listed(args.get("dims"))
     if self is None or dims is None or len(dims) == len(self):
-        return _dimension({"input": tensor(args), "dim": dims or ()})
+        return dimension({"input": tensor(args), "dim": dims or ()})
     return Misfit("permuted", (self,), tuple([size(dim) for dim in dims]))
