@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 import random
+import textwrap
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,19 +22,21 @@ from typing import Any
 
 import torch
 
-from gradlint.facts.guards import OPEN, Known, Shaped, value_of
+from gradlint.facts.deciding import OPEN, Described, Known, Listed, Shaped, value_of
 from tools.measure_names import OUTPUT
-from tools.read_guards import Found, Reader, defining
+from tools.read_guards import Env, Found, Reader, defining
 
 GUARDS = OUTPUT.with_name("guards.json")
 NAMESPACES = (
     *("torch.optim", "torch.optim.lr_scheduler", "torch.optim.swa_utils", "torch.nn", "torch.nn.functional"),
     *("torch.nn.init", "torch.nn.utils", "torch.nn.utils.rnn", "torch.nn.utils.parametrizations"),
+    *("torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.utils.data", "torch.distributions"),
+    *("torch.amp", "torch.autograd", "torch.autograd.functional", "torch.autograd.graph", "torch.autograd.forward_ad"),
 )
 MOST_TRIALS = 2_000
 MOST_RUNS = 12
 MOST_TRIED = 60
-MOST_NAMES = 5
+MOST_NAMES = 6
 
 
 # Values to try.
@@ -51,6 +54,7 @@ PAIRS = (
     "(1, 1, 1)",
     "(1,)",
 )
+LISTS = ("[1, 2]", "[2]", "[3, 3]", "[0.5, 0.1]", "['no such']", "[]")
 TENSORS = tuple(
     f"torch.ones({', '.join(map(str, sizes))})" if sizes else "torch.tensor(1.0)"
     for sizes in (
@@ -68,34 +72,63 @@ TENSORS = tuple(
         (1, 2, 2, 2, 2),
     )
 )
-BASE: Mapping[str, str] = {
-    "params": f"[{W}]",
-    "optimizer": f"torch.optim.SGD([{W}], lr=0.1, momentum=0.9)",
-    "lr_lambda": "lambda epoch: 1.0",
-    "schedulers": "[]",
-    "module": "torch.nn.Linear(2, 2)",
-    "activation": "'relu'",
+V = "torch.ones(2, requires_grad=True)"
+OPTIMIZER = f"torch.optim.SGD([{W}], lr=0.1, momentum=0.9)"
+RULE = "lambda epoch: 1.0"
+BASE: Mapping[str, tuple[str, ...]] = {
+    "params": (f"[{W}]",),
+    "optimizer": (
+        OPTIMIZER,
+        f"torch.optim.SGD([{{'params': [{W}]}}, {{'params': [{V}]}}], lr=0.1, momentum=0.9)",
+        f"torch.optim.Adagrad([{W}], lr=0.1)",
+        "torch.nn.Linear(2, 2)",
+    ),
+    "lr_lambda": (RULE, f"[{RULE}]", f"[{RULE}, {RULE}]"),
+    "schedulers": (
+        "[]",
+        *(f"[torch.optim.lr_scheduler.StepLR(o, 1) for o in [{OPTIMIZER}] for _ in range({n})]" for n in (1, 2)),
+    ),
+    "milestones": ("[1]", "[1, 2]", "[]"),
+    "total_steps": ("10", "1.5", "0", "-1", "None"),
+    "module": ("torch.nn.Linear(2, 2)",),
+    "activation": ("'relu'", "'no such'"),
+    "dataset": ("[1, 2, 3]", "[]"),
 }
+"""Values of parameters that take objects."""
+OF_CLASS = "self_"
+"""Before the parameters of a module's constructor, in the tests of its `forward`."""
 
 
 def candidates(name: str, default: Any, strings: Iterable[str]) -> list[str]:
     """Return sources of values to try for a parameter."""
+    texts = ["'no such'", *map(repr, strings)] if strings else []
     if isinstance(default, bool):
         return ["True", "False"]
     if isinstance(default, (int, float)):
-        return [*NUMBERS]
+        return [*NUMBERS, *texts]
     if isinstance(default, str):
         return [*map(repr, strings), "'no such'"]
     if isinstance(default, tuple):
-        return [*PAIRS]
-    return [*NUMBERS, "None", "'no such'", *map(repr, strings), "True", *PAIRS, *TENSORS]
+        return [*PAIRS, *texts]
+    return [*NUMBERS, "None", "'no such'", *map(repr, strings), "True", *PAIRS, *LISTS, *TENSORS]
 
 
 def known_of(source: str) -> Known:
     value = eval(source, {"torch": torch})
+    return known_value(value)
+
+
+def known_value(value: Any) -> Known:
     if isinstance(value, torch.Tensor):
         return Shaped(tuple(value.shape))
-    return value if isinstance(value, (bool, int, float, str, tuple, type(None))) else OPEN
+    if isinstance(value, torch.optim.Optimizer):
+        groups = (OPEN,) * len(value.param_groups)
+        return Described(frozenset({"Optimizer"}), {"param_groups": groups, "defaults": tuple(value.defaults)})
+    if isinstance(value, torch.nn.Module):
+        return Described(frozenset({"Module"}))
+    if isinstance(value, (tuple, list)):
+        return (Listed if isinstance(value, list) else tuple)(map(known_value, value))
+    return value if isinstance(value, (bool, int, float, str, type(None))) else OPEN
 
 
 def names_in(test: ast.expr, parameters: Iterable[str]) -> list[str]:
@@ -114,8 +147,7 @@ def trials(
         pool = candidates(name, takes[name].default, strings)
         if takes[name].default is not inspect.Parameter.empty:
             pool = ["", *pool]
-        if name in BASE:
-            pool = [BASE[name]]
+        pool = [*BASE.get(name, pool)]
         pools.append(pool)
     count = math.prod(map(len, pools))
     chance = random.Random(0)
@@ -137,14 +169,27 @@ _KNOWN: dict[str, Known] = {}
 
 
 def filled(path: str, takes: Mapping[str, inspect.Parameter], given: Mapping[str, str]) -> Iterator[str]:
-    """Yield calls with these arguments, and values for the other required ones."""
-    rest = [n for n, p in takes.items() if p.default is inspect.Parameter.empty and n not in given]
+    """Yield calls with these arguments, and values for the other required ones.
+
+    Of `forward`, the module is made with what belongs to its constructor.
+    """
+    rest = [n for n, p in takes.items() if (p.default is inspect.Parameter.empty or n in BASE) and n not in given]
     pools = [
-        [BASE[name]] if name in BASE else ["4", "torch.ones(2, 3)", "0.5", "torch.ones(2, 3, 4, 4)"] for name in rest
+        [*BASE.get(name, ("4", "torch.ones(2, 3)", "0.5", "torch.ones(2, 3, 4, 4)", "torch.ones(2)"))] for name in rest
     ]
-    for chosen in islice(product(*pools), 64):
+    for chosen in islice(product(*pools), 24):
         everything = {**dict(zip(rest, chosen, strict=True)), **given}
-        yield f"{path}({', '.join(f'{name}={everything[name]}' for name in takes if name in everything)})"
+        made = {name: everything[name] for name in takes if name in everything}
+        of_class = {name.removeprefix(OF_CLASS): one for name, one in made.items() if name.startswith(OF_CLASS)}
+        given_now = {name: one for name, one in made.items() if not name.startswith(OF_CLASS)}
+        if path.endswith(".forward"):
+            yield f"{path.removesuffix('.forward')}({_written(of_class)})({_written(given_now)})"
+        else:
+            yield f"{path}({_written(given_now)})"
+
+
+def _written(arguments: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def raised_at(call: str) -> tuple[str, str, int] | None:
@@ -178,7 +223,7 @@ def verified(path: str, found: Found, takes: Mapping[str, inspect.Parameter]) ->
 
 def is_constant(value: Any) -> bool:
     if isinstance(value, tuple):
-        return all(map(is_constant, value))
+        return type(value) is tuple and all(map(is_constant, value))
     return isinstance(value, (bool, int, float, str, type(None)))
 
 
@@ -188,6 +233,56 @@ def measured(path: str, function: Any) -> dict[str, Any] | None:
     target = function.__init__ if is_class else inspect.unwrap(function)
     if is_class and (getattr(target, "__module__", "") or "") == "torch.nn.modules.module":
         return None
+    takes = parameters(target)
+    owner = defining(function, "__init__") if is_class else None
+    env: Env = {}
+    if takes is None and owner is not None:
+        passed = passed_on(target, owner)
+        if passed is None:
+            return None
+        target, owner, env = passed
+        takes = {name: one for name, one in (parameters(target) or {}).items() if name not in env}
+    reader = Reader(target, owner)
+    if takes is None or not reader.read(env, []):
+        return None
+    return record(path, reader.found, takes, takes)
+
+
+def called(path: str, module: type[torch.nn.Module]) -> dict[str, Any] | None:
+    """Return what the `forward` of a module takes and refuses, as tests over its arguments and the constructor's."""
+    target, owner, env = module.__init__, defining(module, "__init__"), dict[str, ast.expr | None]()
+    if parameters(target) is None and (passed := passed_on(target, owner)) is not None:
+        target, owner, env = passed
+    made, takes = parameters(target), parameters(module.forward)
+    if made is None or takes is None:
+        return None
+    made = {name: one for name, one in made.items() if name not in env}
+    mine = {f"{OF_CLASS}{name}": one for name, one in made.items()}
+    env.update({name: ast.Name(f"{OF_CLASS}{name}") for name in made})
+    if not Reader(target, owner).read(env, []):
+        return None
+    held = {name: value for name, value in env.items() if name.startswith("self.")}
+    reader = Reader(module.forward, module)
+    return record(path, reader.found, takes, {**takes, **mine}) if reader.read(held, []) else None
+
+
+def record(
+    path: str,
+    found: Iterable[Found],
+    takes: Mapping[str, inspect.Parameter],
+    everything: Mapping[str, inspect.Parameter],
+) -> dict[str, Any]:
+    guards = []
+    for one in found:
+        call = verified(path, one, everything)
+        guard = [ast.unparse(one.test), one.error, ast.unparse(one.message), call]
+        if call is not None and guard not in guards:
+            guards.append(guard)
+    return {"takes": spelled(takes), **({"refuses": guards} if guards else {})}
+
+
+def parameters(target: Any) -> dict[str, inspect.Parameter] | None:
+    """Return the parameters of a function but `self`; None for one that takes any, or is not written in Python."""
     try:
         signature = inspect.signature(target)
     except (TypeError, ValueError):
@@ -196,15 +291,26 @@ def measured(path: str, function: Any) -> dict[str, Any] | None:
     kinds = {one.kind for one in takes.values()}
     if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
         return None
-    reader = Reader(target, defining(function, "__init__") if is_class else None)
-    if not reader.read({}, []):
+    return takes
+
+
+def passed_on(target: Any, owner: type) -> tuple[Any, type, Env] | None:
+    """Return the constructor to which another passes all arguments after constants, as that of LSTM does."""
+    try:
+        source = textwrap.dedent(inspect.getsource(target))
+    except (OSError, TypeError):
         return None
-    guards = []
-    for found in reader.found:
-        call = verified(path, found, takes)
-        if call is not None:
-            guards.append([ast.unparse(found.test), found.error, ast.unparse(found.message), call])
-    return {"takes": spelled(takes), **({"refuses": guards} if guards else {})}
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    inner = [one for one in calls if ast.unparse(one.func) == "super().__init__"]
+    above = owner.__mro__[owner.__mro__.index(owner) + 1 :]
+    base = next((one for one in above if "__init__" in one.__dict__), None)
+    if len(inner) != 1 or base is None or ".pop(" in source or base is torch.nn.Module:
+        return None
+    *first, last = inner[0].args or [ast.Constant(None)]
+    if not isinstance(last, ast.Starred) or not all(isinstance(one, ast.Constant) for one in first):
+        return None
+    names = [name for name in inspect.signature(base.__init__).parameters if name != "self"]  # type: ignore[misc]
+    return vars(base)["__init__"], base, dict(zip(names, first, strict=False))
 
 
 def spelled(takes: Mapping[str, inspect.Parameter]) -> list[str]:
@@ -235,8 +341,16 @@ def main() -> None:
     found = {}
     for path, function in functions():
         one = measured(path, function)
+        if one is not None and path.startswith("torch.autograd"):
+            one.pop("refuses", None)  # These values have rules of their own.
         if one is not None:
             found[path] = one
+        if isinstance(function, type) and issubclass(function, torch.nn.Module):
+            one = called(f"{path}.forward", function)
+            if one is not None:
+                found[f"{path}.forward"] = one
+        if isinstance(function, type) and issubclass(function, torch.optim.lr_scheduler.LRScheduler):
+            found[f"{path}.step"] = {"takes": spelled(parameters(function.step) or {})}
     lines = [f"{json.dumps(path)}: {json.dumps(one)}" for path, one in sorted(found.items())]
     GUARDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 

@@ -64,24 +64,24 @@ class Reader:
                 self.keep(path, one.exc, one, env)
                 return "raise"
             case ast.Return():
-                if isinstance(one.value, ast.Call):
-                    self.inline(one.value, env, path)
+                self.inline_all(one.value, env, path)
                 return "return"
             case ast.Assert():
                 self.keep([*path, negated(put(one.test, env))], one.msg, one, env, "AssertionError")
             case ast.If():
                 return self.branch(one, env, path)
             case ast.Assign(targets=[target]) if (name := name_of(target)) is not None:
-                if isinstance(one.value, ast.Call):
-                    self.inline(one.value, env, path)
+                self.inline_all(one.value, env, path)
                 env[name] = put(one.value, env) if is_plain(one.value) else None
             case ast.AnnAssign(value=ast.expr()) if (name := name_of(one.target)) is not None and one.value is not None:
                 env[name] = put(one.value, env) if is_plain(one.value) else None
-            case ast.Expr(value=ast.Call() as call):
-                self.inline(call, env, path)
+            case ast.FunctionDef():
+                env[one.name] = None
+            case ast.Expr():
+                self.inline_all(one.value, env, path)
             case _:
-                if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call):
-                    self.inline(one.value, env, path)
+                if isinstance(one, ast.Assign):
+                    self.inline_all(one.value, env, path)
                 forget(one, env)
                 return "return" if any(isinstance(node, ast.Return) for node in ast.walk(one)) else None
         return None
@@ -107,12 +107,30 @@ class Reader:
             env[name] = mine if same else ast.IfExp(test, mine, theirs) if both else None  # type: ignore[arg-type]
         return None
 
+    def inline_all(self, value: ast.expr | None, env: Env, path: list[ast.expr]) -> None:
+        """Read the calls that an expression makes in any case, those inside others first."""
+        if value is None or isinstance(value, (ast.IfExp, ast.BoolOp, ast.Lambda, ast.ListComp, ast.GeneratorExp)):
+            return
+        for inner in ast.iter_child_nodes(value):
+            self.inline_all(inner.value if isinstance(inner, ast.keyword) else inner, env, path)  # type: ignore[arg-type]
+        if isinstance(value, ast.Call):
+            self.inline(value, env, path)
+
     def inline(self, call: ast.Call, env: Env, path: list[ast.expr]) -> None:
         """Read a function of torch, or the constructor of the base class, where it is called."""
         if self.depth == DEEPEST:
             return
-        if isinstance(call.func, ast.Name):
-            function = inspect.unwrap(self.function).__globals__.get(call.func.id)
+        method = name_of(call.func)
+        if method is not None and self.owner is not None and method.startswith("self."):
+            function = getattr(self.owner, method.removeprefix("self."), None)
+            if inspect.isfunction(function) and function.__module__.startswith("torch."):
+                self.follow(function, self.owner, call, env, path)
+            return
+        path_of = ast.unparse(call.func).split(".")
+        if path_of[0].isidentifier() and len(path_of) < 3:
+            function = inspect.unwrap(self.function).__globals__.get(path_of[0])
+            if len(path_of) == 2 and inspect.ismodule(function):
+                function = getattr(function, path_of[1], None)
             if inspect.isfunction(function) and function.__module__.startswith("torch."):
                 self.follow(function, None, call, env, path)
             return
@@ -127,7 +145,11 @@ class Reader:
     def follow(self, function: Any, owner: type | None, call: ast.Call, env: Env, path: list[ast.expr]) -> None:
         reader = Reader(function, owner, self.depth + 1)
         inner = bound(call, inspect.signature(function), env)
-        if inner is not None and reader.read(inner, list(path)):
+        if inner is None:
+            return
+        if owner is not None:
+            inner.update({name: value for name, value in env.items() if name.startswith("self.")})
+        if reader.read(inner, list(path)):
             self.found += reader.found
             env.update({name: value for name, value in inner.items() if name.startswith("self.")})
 

@@ -352,10 +352,11 @@ class ModuleState(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """The parameters that an optimizer is known to hold, and whether it may hold others."""
+    """The parameters that an optimizer is known to hold, whether it may hold others, and the number of its groups."""
 
     params: Value = None
     open: Value = True
+    groups: Value = None
 
 
 class CtxState(NamedTuple):

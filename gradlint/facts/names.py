@@ -89,8 +89,22 @@ def _meant(path: str, name: str, release: Release | None) -> str | None:
     public = [one for one in known if not one.startswith("_")]
     found = nearest(name, public)
     if found is None and path not in (TENSOR, MODULE, OPTIMIZER) and len(name) >= _SHORTEST:
-        found = next((one for one in sorted(public) if one.startswith(f"{name}_")), None)
+        found = next((one for one in sorted(public) if one.startswith(f"{name}_") or _abbreviated(name, one)), None)
     return found
+
+
+def _abbreviated(name: str, real: str) -> bool:
+    """`nn.BatchNorm`, `clip_gradient_norm_`: without the number of dimensions, or with a word longer or shorter."""
+    if _DIMENSIONS.fullmatch(real.removeprefix(name)) and real.startswith(name):
+        return True
+    mine, theirs = name.split("_"), real.split("_")
+    return len(mine) == len(theirs) and all(
+        one == other or (min(len(one), len(other)) > 3 and (one.startswith(other) or other.startswith(one)))
+        for one, other in zip(mine, theirs, strict=True)
+    )
+
+
+_DIMENSIONS = re.compile(r"\dd")
 
 
 @cache

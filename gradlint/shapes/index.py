@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast_all
 from gradlint.shapes.arguments import tensor
-from gradlint.shapes.checks import Misfit
+from gradlint.shapes.misfit import Misfit
 from gradlint.shapes.operand import Args, Operand, Result, Unknown
 from gradlint.shapes.rule import rule
 

@@ -6,44 +6,55 @@ number: two symbols, or a symbol and a number, may always be the same. Each was 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeAlias
 
-from gradlint.domain.shape import Dim, Shape, axis, broadcast, replace
+from gradlint.domain.refusal.shapes import Demand
+from gradlint.domain.shape import Dim, Shape, axis, broadcast
 from gradlint.facts.aliases import canonical
-from gradlint.facts.ranks import MOST, ranks_of
 from gradlint.facts.traits import BROADCASTS, BROADCASTS_FLOATING, COMPARES
-from gradlint.shapes.arguments import given, listed, pair, size, tensor, tensors, unpacked
-from gradlint.shapes.checks import CHECKS, Check, Misfit, check, differ
+from gradlint.shapes.arguments import given, listed, pair, size, tensor, unpacked
 from gradlint.shapes.elementwise import pair_of
-from gradlint.shapes.infer import rule_of
-from gradlint.shapes.misfit_views import refuse_dimension
 from gradlint.shapes.operand import Args, Operand, as_operand
 
-_NO_AXIS = frozenset({"cosine_similarity"})
-"""Operations with a `dim` that is one of what they broadcast."""
+
+class Misfit(NamedTuple):
+    """Shapes that are at odds with one another, or with what is `wanted`: sizes, a rank, or a dimension."""
+
+    demand: Demand
+    shapes: tuple[tuple[Dim, ...], ...]
+    wanted: tuple[Dim, ...] = ()
+    said: str = ""
+    """For the demand "said", the end of a sentence that begins with the shapes."""
+
+    @property
+    def of_nothing(self) -> bool:
+        """Whether a tensor has no elements: it may hold the place of one that comes later."""
+        return any(0 in shape for shape in self.shapes)
 
 
-@cache
-def check_of(op: str) -> Check | None:
-    """Return the check of an operation or module by any of its names; most know of `dim` only."""
-    name = canonical(op)
-    found = CHECKS.get(op) or CHECKS.get(name)
-    return found or (refuse_dimension if rule_of(op) is not None and name not in _NO_AXIS else None)
+Check: TypeAlias = Callable[[Args], Misfit | None]
+
+CHECKS: dict[str, Check] = {}
+"""The check of each operation by its canonical name, that of a module by the function it calls."""
 
 
-def alone(op: str, only: Operand) -> Misfit | None:
-    """Refuse a tensor that an operation is given alone, with other dimensions than it takes."""
-    ranks, shape = ranks_of(canonical(op)), only.shape
-    if ranks is None or shape is None or only.scalar:
-        return None
-    if min(len(shape), MOST) not in ranks.taken:
-        return Misfit("rank", (shape,), ranks.taken)
-    return Misfit("square", (shape,)) if ranks.square and differ(*shape[-2:]) else None
+def check(*names: str) -> Callable[[Check], Check]:
+    """Register a function as the check of the named operations."""
+
+    def register(function: Check) -> Check:
+        CHECKS.update(dict.fromkeys(map(canonical, names), function))
+        return function
+
+    return register
 
 
-def _clash(one: Shape, other: Shape) -> bool:
+def differ(one: Dim, other: Dim) -> bool:
+    """Return whether two sizes are numbers, and different ones."""
+    return isinstance(one, int) and isinstance(other, int) and one != other
+
+
+def clash(one: Shape, other: Shape) -> bool:
     """Return whether two shapes certainly do not broadcast."""
     if one is None or other is None or one == other:
         return False
@@ -55,7 +66,7 @@ def _crossed(operands: Iterable[Operand]) -> Misfit | None:
     """Return the first shape that does not broadcast with those before it."""
     whole: Shape = ()
     for operand in operands:
-        if operand.shape is not None and whole is not None and _clash(whole, operand.shape):
+        if operand.shape is not None and whole is not None and clash(whole, operand.shape):
             return Misfit("broadcast", (whole, operand.shape))
         whole = whole if operand.shape is None else broadcast(whole, operand.shape)
     return None
@@ -65,7 +76,7 @@ def _crossed(operands: Iterable[Operand]) -> Misfit | None:
 @check("pow", "__rpow__", "complex", "polar", "float_power", "div", "ldexp")
 def _binary(args: Args) -> Misfit | None:
     one, other = pair_of(args)
-    return Misfit("broadcast", (one.shape or (), other.shape or ())) if _clash(one.shape, other.shape) else None
+    return Misfit("broadcast", (one.shape or (), other.shape or ())) if clash(one.shape, other.shape) else None
 
 
 @check("clamp", "addcmul", "addcdiv", "lerp", "where")
@@ -74,7 +85,7 @@ def _several(args: Args) -> Misfit | None:
     return _crossed([as_operand(args[name]) for name in names if args.get(name) is not None])
 
 
-@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss")
+@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss", "soft_margin_loss")
 def _compared(args: Args) -> Misfit | None:
     return _crossed((tensor(args), tensor(args, "target")))
 
@@ -111,7 +122,7 @@ def _product(one: tuple[Dim, ...], other: tuple[Dim, ...]) -> Misfit | None:
         return Misfit("number", (one, other))
     if differ(one[-1], other[-2] if len(other) > 1 else other[0]):
         return Misfit("product", (one, other))
-    return Misfit("batch", (one, other)) if _clash(one[:-2], other[:-2]) else None
+    return Misfit("batch", (one, other)) if clash(one[:-2], other[:-2]) else None
 
 
 @check("matmul")
@@ -169,7 +180,7 @@ def _added(product: Check, left: str, right: str, kept: slice) -> Check:
         if misfit is not None or one is None or other is None:
             return misfit
         sizes = (*one[:-1], *other[-1:])[kept] if len(other) > 1 else one[:-1]
-        return Misfit("broadcast", (added or (), sizes)) if _clash(added, sizes) else None
+        return Misfit("broadcast", (added or (), sizes)) if clash(added, sizes) else None
 
     return refuse
 
@@ -182,9 +193,12 @@ check("addbmm")(_added(_ranked((3, 3), "batch1", "batch2"), "batch1", "batch2", 
 
 @check("einsum")
 def _einsum(args: Args) -> Misfit | None:
-    """Refuse a letter that stands for two sizes, neither of them one."""
+    """Refuse a letter that stands for two sizes, neither of them one, and another number of letters or tensors."""
     equation, items = args.get("equation"), unpacked(args.get("operands"))
     terms = equation.replace(" ", "").partition("->")[0].split(",") if isinstance(equation, str) else ()
+    for term, item in zip(terms, items or (), strict=False):
+        if item.shape is not None and term.isalpha() and len(term) != len(item.shape):
+            return Misfit("said", (item.shape,), said=f"`{term}` names {len(term)} dimensions")
     sizes: dict[str, tuple[Dim, tuple[Dim, ...]]] = {}
     for term, item in zip(terms, items or (), strict=False):
         if item.shape is None or len(item.shape) != len(term):
@@ -296,36 +310,45 @@ def _recurrent(args: Args) -> Misfit | None:
     return Misfit("features", (self,), (wanted,)) if differ(self[-1], wanted) else None
 
 
-# Joining and rearranging.
-
-
-@check("cat")
-def _cat(args: Args) -> Misfit | None:
-    """Refuse tensors that differ elsewhere than in the dimension along which they are joined."""
-    shapes = _known(given(args, "tensors", "input"))
-    dim = given(args, "dim", "axis", default=0)
-    for first, other in pairwise(shapes):
-        place = axis(dim, len(first))
-        if len(other) != len(first):
-            return Misfit("ranks", (first, other))
-        if place is not None and any(map(differ, replace(first, place), replace(other, place))):
-            return Misfit("joined", (first, other), (place,))
-    return None
-
-
-@check("stack")
-def _stack(args: Args) -> Misfit | None:
-    shapes = _known(args.get("tensors"), empty=True)
-    for first, other in pairwise(shapes):
-        if len(other) != len(first) or any(map(differ, first, other)):
-            return Misfit("equal", (first, other))
-    return None
-
-
-def _known(value: object, empty: bool = False) -> list[tuple[Dim, ...]]:
-    """Return the shapes that are known of a list; `cat` passes over tensors of shape [0], or what may be such."""
-    shapes = [item.shape for item in tensors(value) or () if item.shape is not None]
-    return [shape for shape in shapes if empty or len(shape) != 1 or (isinstance(shape[0], int) and shape[0] > 0)]
-
-
 # Dimensions.
+
+
+def dimension(args: Args) -> Misfit | None:
+    """Refuse a dimension that the tensor does not have."""
+    dims = args.get("dim")
+    if dims is None:
+        return None
+    self = next((args[name] for name in ("input", "self") if name in args), None)
+    if not isinstance(self, Operand) or self.shape is None or self.scalar:
+        return None
+    for dim in dims if isinstance(dims, Sequence) and not isinstance(dims, str) else (dims,):
+        if type(dim) is int and axis(dim, len(self.shape)) is None:
+            return Misfit("dimension", (self.shape,), (dim,))
+    return None
+
+
+@check("view_as_complex")
+def _view_as_complex(args: Args) -> Misfit | None:
+    self = tensor(args).shape
+    return Misfit("features", (self,), (2,)) if self and differ(self[-1], 2) else None
+
+
+@check("transpose")
+def _transpose(args: Args) -> Misfit | None:
+    dims = (given(args, "dim0", "axis0"), given(args, "dim1", "axis1"))
+    return dimension({"input": tensor(args), "dim": dims})
+
+
+@check("unsqueeze", "unsqueeze_copy")
+def _unsqueeze(args: Args) -> Misfit | None:
+    self, dim = tensor(args).shape, args.get("dim")
+    wrong = self is not None and type(dim) is int and axis(dim, len(self) + 1) is None
+    return Misfit("dimension", (self or (),), (size(dim),)) if wrong else None
+
+
+@check("permute")
+def _permute(args: Args) -> Misfit | None:
+    self, dims = tensor(args).shape, listed(args.get("dims"))
+    if self is None or dims is None or len(dims) == len(self):
+        return dimension({"input": tensor(args), "dim": dims or ()})
+    return Misfit("permuted", (self,), tuple([size(dim) for dim in dims]))

@@ -123,13 +123,14 @@ class GradInputsEmpty(Refusal):
 
 
 class GradOption(Refusal):
-    """`autograd.grad` does not take its options together.
+    """`autograd.grad` does not take its options together, or inputs that are no tensors.
 
     "materialize": `materialize_grads=True` with `allow_unused=False`. "batched": `is_grads_batched=True` without
-    gradients to start from.
+    gradients to start from, "flat" with one that has no dimension, "sizes" with several of other first sizes.
+    "inputs": among the inputs is a text, a number or a pair.
     """
 
-    reason: Literal["materialize", "batched"]
+    reason: Literal["materialize", "batched", "flat", "sizes", "inputs"]
 
 
 class UnusedGradientUsed(Refusal):
@@ -142,7 +143,13 @@ class UnusedGradientUsed(Refusal):
 class HookWithoutGrad(Refusal):
     """A hook is asked of a tensor that does not require grad, or to retain its gradient."""
 
-    method: Literal["retain_grad", "register_hook", "register_post_accumulate_grad_hook", "register_multi_grad_hook"]
+    method: Literal[
+        "retain_grad",
+        "register_hook",
+        "register_post_accumulate_grad_hook",
+        "register_multi_grad_hook",
+        "get_gradient_edge",
+    ]
 
 
 class HookMode(Refusal):

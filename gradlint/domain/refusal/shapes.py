@@ -12,6 +12,7 @@ from gradlint.domain.shape import Dim
 Demand: TypeAlias = Literal[
     "broadcast", "equal", "target", "number", "product", "letters", "batch", "rank", "features", "channels", "kernel",
     "normalized", "ranks", "joined", "elements", "expanded", "dimension", "permuted", "indices", "index", "square",
+    "said",
 ]  # fmt: skip
 """What the sizes break: that shapes broadcast or are equal, that columns meet rows, that the rank is a certain one."""
 
@@ -19,7 +20,8 @@ Demand: TypeAlias = Literal[
 class ShapeMismatch(Refusal):
     """An operation gets tensors of shapes that it does not take together.
 
-    `shapes` are those at odds, made at `made`; `wanted` the sizes that the operation demands, if it has any.
+    `shapes` are those at odds, made at `made`; `wanted` the sizes that the operation demands, if it has any; `said` the
+    end of a sentence about them, for a demand that only one operation makes.
     """
 
     op: str
@@ -27,6 +29,7 @@ class ShapeMismatch(Refusal):
     shapes: tuple[tuple[Dim, ...], ...]
     wanted: tuple[Dim, ...] = ()
     made: tuple[cst.CSTNode | None, ...] = ()
+    said: str = ""
 
 
 class ElementTypeRefused(Refusal):

@@ -21,6 +21,7 @@ from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.instances import field
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.conjugate import CONJUGATE, refuses_numpy
 from gradlint.interpreter.torch.functions import limits
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
@@ -61,9 +62,13 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
             record = tensor_at(state, ref)
             if scalar and is_single(record.shape) is not False:
                 continue
-            if record.grad is True and state.grad is True and not args.open and not _is_chosen(machine, state, name):
+            if args.open or _is_chosen(machine, state, name):
+                continue
+            if record.grad is True and state.grad is True:
                 machine.emit(NumpyOnGrad(node, record.syntax))
                 refused = True
+            elif CONJUGATE in record.tags:
+                refused = refuses_numpy(machine, record, node) or refused
     if refused:
         return Unknown("array", syntax=node)
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]

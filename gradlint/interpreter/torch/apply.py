@@ -111,9 +111,8 @@ def _misfits(call: Operation) -> bool:
         return False
     records = [tensor_at(call.state, given.ref) for given in call.inputs if given.ref is not None]
     made = tuple([next((one.syntax for one in records if one.shape == shape), None) for shape in misfit.shapes])
-    call.machine.emit(
-        ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made), call.place
-    )
+    event = ShapeMismatch(call.node, call.name, misfit.demand, misfit.shapes, misfit.wanted, made, misfit.said)
+    call.machine.emit(event, call.place)
     return True
 
 

@@ -7,28 +7,55 @@ from collections.abc import Mapping
 
 import libcst as cst
 
+from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Unknown, Value
-from gradlint.facts.guards import OPEN, Guard, Guarded, Known, Shaped, guarded, text_of, value_of
+from gradlint.domain.value import Args, External, Instance, Ref, Unknown, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.deciding import OPEN, Described, Known, Listed, Shaped, text_of, value_of
+from gradlint.facts.guards import Guard, Guarded, guarded
 from gradlint.facts.names import meant_keyword
 from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.parameters import LISTS
+from gradlint.interpreter.torch.parameters import LISTS, is_module_path, optimizer_state
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.shapes.checks import CHECKS
+from gradlint.shapes.misfit import CHECKS
 
 
-def refuses_arguments(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> bool:
-    """Report arguments that a function of torch does not take; return True where it raises."""
+def refuses_call(machine: Machine, state: State, module: Instance, args: Args, node: cst.CSTNode) -> bool:
+    """Report arguments that the `forward` of one of torch's modules does not take; return True where it raises."""
+    if not isinstance(module.cls, External) or "forward" in module.attrs or module.module.torn is not None:
+        return False
+    if state.undecided_since(0):  # Behind a test that is open, it may be a module of another class.
+        return False
+    path = module.cls.path
+    known = guarded(path)
+    if known is None:
+        return False
+    made = {**known.defaults, **{name: _known(machine, state, one) for name, one in module.config.items()}}
+    return refuses_arguments(machine, state, f"{path}.forward", args, node, made)
+
+
+def refuses_arguments(
+    machine: Machine,
+    state: State,
+    path: str,
+    args: Args,
+    node: cst.CSTNode,
+    made: Mapping[str, Known] | None = None,
+) -> bool:
+    """Report arguments that a function of torch does not take; return True where it raises.
+
+    `made`: what the constructor of a module was given, if the function is its `forward`.
+    """
     if not isinstance(node, cst.Call) or path in LISTS:
         return False  # What a list of modules refuses, `module_parts` says, as it knows what is meant.
     known = guarded(path)
     if known is None:
         return False
     place = (node, state.site, "arguments")
-    found = _wrong_names(known, path, args, node) or _refused(machine, state, known, path, args, node)
+    found = _wrong_names(known, path, args, node) or _refused(machine, state, known, path, args, made or {}, node)
     if found is None:
         if state.facts:  # Another path may have come here by tests that exclude one another.
             machine.passes(place)
@@ -38,12 +65,15 @@ def refuses_arguments(machine: Machine, state: State, path: str, args: Args, nod
 
 
 def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> ArgumentRefused | None:
-    """Return an argument too many, one of a name that no release has, or one that is missing."""
+    """Return an argument too many, one that is given twice, of a name that no release has, or one that is missing."""
     if any(arg.star for arg in node.args):
         return None  # What a dict holds, options decide: which of them belong together is not known.
     at_most = len(known.parameters) - len(known.keyword_only)
     if len(args.positional) > at_most and not args.open:
         return ArgumentRefused(node, path, "many", text=str(at_most))
+    twice = next((name for name in known.parameters[: len(args.positional)] if name in args.keywords), None)
+    if twice is not None and not args.open:
+        return ArgumentRefused(node, path, "twice", twice)
     others = [name for name in args.keywords if name not in known.parameters]
     for name in others:
         if not ever(path, name, "arguments") and meant_keyword(path, name) is None:
@@ -56,18 +86,26 @@ def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> Argum
 
 
 def _refused(
-    machine: Machine, state: State, known: Guarded, path: str, args: Args, node: cst.CSTNode
+    machine: Machine,
+    state: State,
+    known: Guarded,
+    path: str,
+    args: Args,
+    made: Mapping[str, Known],
+    node: cst.CSTNode,
 ) -> ArgumentRefused | None:
     """Return the first value that torch refuses for certain."""
     if not known.guards:
         return None
     defaults = dict.fromkeys(known.parameters, OPEN) if args.open else known.defaults
     values: dict[str, Known] = {
+        **{f"self_{name}": value for name, value in made.items()},
         **defaults,
         **{name: _known(machine, state, value) for name, value in zip(known.parameters, args.positional, strict=False)},
         **{name: _known(machine, state, value) for name, value in args.keywords.items()},
     }
-    sized = path.removeprefix("torch.nn.functional.") in CHECKS
+    name = path.removesuffix(".forward").removeprefix("torch.")
+    sized = name in CHECKS or canonical(name) in CHECKS or name.removeprefix("nn.functional.") in CHECKS
     for guard in known.guards:
         if not (sized and _is_about_sizes(guard)) and value_of(guard.test, values) is True:
             return ArgumentRefused(node, path, "value", _named(guard, values, args), text_of(guard.message, values))
@@ -92,5 +130,26 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         return Shaped(tensor_at(state, tensor).shape)
+    if isinstance(value, Ref) and isinstance(record := state.heap.get(value.id), Instance):
+        return _described(record)
     items = None if isinstance(value, Unknown) else known_items(state, value)
-    return OPEN if items is None else tuple([_known(machine, state, item) for item in items])
+    if items is None:
+        return OPEN
+    return (tuple if type(value) is tuple else Listed)([_known(machine, state, item) for item in items])
+
+
+def _described(record: Instance) -> Known:
+    """Return an optimizer or module of one of torch's own classes as the tests see it."""
+    if not isinstance(record.cls, External):
+        return OPEN
+    if is_module_path(record.cls.path):
+        return Described(frozenset({"Module"}))
+    if not is_optimizer_path(record.cls.path):
+        return OPEN
+    count, known = optimizer_state(record).groups, guarded(record.cls.path)
+    attributes: dict[str, Known] = {}
+    if isinstance(count, int):
+        attributes["param_groups"] = (OPEN,) * count
+    if known is not None:
+        attributes["defaults"] = known.parameters[1:]
+    return Described(frozenset({"Optimizer"}), attributes)

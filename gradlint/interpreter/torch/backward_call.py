@@ -46,7 +46,7 @@ from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.reentrant import reenter
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import either, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import either, new_tensor, nontensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
 
@@ -55,7 +55,12 @@ def tensor_backward(machine: Machine, state: State, ref: Ref, args: Args, node: 
     gradient = args.get(0, "gradient")
     retain = retains(args, args.get(1, "retain_graph"), args.get(2, "create_graph", False))
     inputs = args.get(3, "inputs")
-    _backward(machine, state, [ref], [gradient], args.open, retain, args.get(2, "create_graph", False), inputs, node)
+    gradients = [gradient]
+    if known_items(state, gradient) is not None:
+        if refuses_count(machine, state, (ref,), gradient, "backward", node):
+            return None
+        gradients = gradient_arguments(machine, state, gradient, 1)
+    _backward(machine, state, [ref], gradients, args.open, retain, args.get(2, "create_graph", False), inputs, node)
     return None
 
 
@@ -135,6 +140,10 @@ def _refuses_inputs(
         # Torch does not take this path, if a test or a loop of unknown length may have filled the list on another.
         machine.emit(GradInputsEmpty(node, call), unless=(node, state.site, "inputs"))
         return True
+    other = next((kind for one in known_items(state, inputs) or () if (kind := nontensor(state, one))), None)
+    if other is not None and not machine.guarded:
+        machine.emit(GradOption(node, "inputs"))
+        return True
     records = [tensor_at(state, ref) for ref in listed]
     record = next((one for one in records if one.grad is False), None)
     if call == "backward" and record is not None:
@@ -193,11 +202,20 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index, batched=batched) or refused
+    if not refused and flag is True and _batches_differ(state, gradients):
+        machine.emit(GradOption(node, "sizes"))
+        return Unknown("raised")
     if not refused and flag is True and None in gradients and not args.open:
         machine.emit(GradOption(node, "batched"))
         return Unknown("raised")
     unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
     return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
+
+
+def _batches_differ(state: State, gradients: list[Value]) -> bool:
+    """Return whether gradients are of batches of different sizes."""
+    shapes = (tensor_at(state, one).shape for one in gradients if isinstance(one, Ref))
+    return len({shape[0] for shape in shapes if shape and isinstance(shape[0], int)}) > 1
 
 
 def _walk_to(

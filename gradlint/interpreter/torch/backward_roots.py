@@ -41,8 +41,11 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
     if value is None:
         return [None] * count
     listed = known_items(state, value) or ()
-    if len(listed) == count and any(item is None for item in listed):
-        return [item if item is None else known_tensor(machine, state, item) or Unknown() for item in listed]
+    if len(listed) == count and any(item is None or isinstance(item, (int, float)) for item in listed):
+        return [
+            item if item is None or isinstance(item, (int, float)) else known_tensor(machine, state, item) or Unknown()
+            for item in listed
+        ]
     if isinstance(value, (int, float)):
         return [value] * count
     items = tensors_in(machine, state, value)
@@ -104,6 +107,9 @@ def check_root(
         return False
     seed = tensor_at(state, given)
     shape = seed.shape[1:] if batched and seed.shape else seed.shape
+    if batched and seed.shape == ():
+        machine.emit(refusal.GradOption(node, "flat"))
+        return True
     if same_shape(shape, record.shape) is False:
         machine.emit(refusal.GradientShapeMismatch(node, call, record.shape, record.syntax, batched))
         return True

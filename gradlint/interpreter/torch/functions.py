@@ -42,6 +42,7 @@ from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
 from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
 from gradlint.interpreter.torch.gradient_layout import refuse_clipping
 from gradlint.interpreter.torch.graph_hooks import (
+    gradient_edge,
     new_saved_tensor,
     register_multi_grad_hook,
     save_on_cpu,
@@ -326,6 +327,7 @@ SPECIAL: dict[str, Native] = {
     "torch.autograd.SavedTensor": new_saved_tensor,
     "torch.autograd.graph.saved_tensors_hooks": saved_tensors_hooks,
     "torch.autograd.graph.save_on_cpu": save_on_cpu,
+    "torch.autograd.graph.get_gradient_edge": gradient_edge,
     "torch.autograd.graph.register_multi_grad_hook": register_multi_grad_hook,
     "torch.autograd.graph.increment_version": _increment_version,
     "torch.autograd.graph.allow_mutation_on_saved_tensors": _mode("allow_mutation"),

@@ -18,7 +18,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.attributes import RAW
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.operands import tensors_in
-from gradlint.interpreter.torch.tensor import new_tensor, nontensor, tensor_at
+from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, nontensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
 
@@ -95,6 +95,15 @@ def new_saved_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNo
     """torch.autograd.SavedTensor()"""
     machine.emit(SavedTensorMisused(node, "made"))
     return Unknown("raised")
+
+
+def gradient_edge(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.autograd.graph.get_gradient_edge(tensor)"""
+    tensor = known_tensor(machine, state, args.get(0, "tensor"))
+    if tensor is not None and tensor_at(state, tensor).grad is False and not machine.guarded:
+        machine.emit(HookWithoutGrad(node, "get_gradient_edge"))
+        return Unknown("raised")
+    return unknown_call(machine, state, args.values(), node)
 
 
 def register_multi_grad_hook(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -17,7 +17,6 @@ from gradlint.domain.refusal.tensors import (
     NoDerivative,
     NumpyOnGrad,
     Resized,
-    SparseUnsupported,
     TruthOfMany,
 )
 from gradlint.domain.shape import is_single, numel
@@ -32,13 +31,13 @@ from gradlint.interpreter.torch.apply import apply, note_wanted
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward import DETACHED
 from gradlint.interpreter.torch.backward_call import tensor_backward
+from gradlint.interpreter.torch.conjugate import CONJUGATE_METHODS, refuses_numpy
 from gradlint.interpreter.torch.fit import refuse_whole
 from gradlint.interpreter.torch.hooks import register_with_node
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
-    SPARSE,
     both,
     known_tensor,
     new_tensor,
@@ -89,8 +88,8 @@ def number_of(machine: Machine, state: State, ref: Ref, kind: str, node: cst.CST
     if machine.transforms and refuses_number(machine, state, ref, "branch" if kind == "bool" else "number", node):
         return Unknown("raised")
     record = tensor_at(state, ref)
-    if kind != "bool" and is_single(record.shape) is False and not machine.transforms:
-        machine.emit(TruthOfMany(node, False, number=True))
+    if is_single(record.shape) is False and not machine.transforms:
+        machine.emit(TruthOfMany(node, record.node.op == "gradient", number=kind != "bool"))
         return Unknown("raised")
     origin = Node("item", node, [Edge(record.node, False, "item")], cut="item") if record.node.live else None
     return Unknown("bool" if kind == "bool" else "int" if kind == "int" else "number", origin, None, node)
@@ -115,8 +114,7 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
         return Unknown("raised")
     if state.facts:
         machine.passes(place)
-    if SPARSE in record.tags and forced is False and not args.open and not machine.tried:
-        machine.emit(SparseUnsupported(node, "numpy", "operation"))
+    if forced is False and not args.open and refuses_numpy(machine, record, node):
         return Unknown("raised")
     if record.grad is True and state.grad is True and forced is False and not args.open:
         machine.emit(NumpyOnGrad(node, record.syntax))
@@ -401,4 +399,5 @@ METHODS: dict[str, Method] = {
     "pin_memory": apply_to,
     "contiguous": _contiguous,
     **SPARSE_METHODS,
+    **CONJUGATE_METHODS,
 }

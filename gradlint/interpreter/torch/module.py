@@ -36,6 +36,7 @@ from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.arguments import refuses_call
 from gradlint.interpreter.torch.custom_ops import CUSTOM_OP
 from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
@@ -52,16 +53,18 @@ from gradlint.interpreter.torch.parameters import (
     LISTS,
     check_part,
     is_module_path,
+    is_unsized,
     module_base,
     parameter_shape,
     parts,
     refuse_uninitialised,
+    set_sized,
     spelled_out,
 )
 from gradlint.interpreter.torch.parametrizations import assign_parametrized
 from gradlint.interpreter.torch.reparametrized import computed, note_call, way_of
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, call_scheduler, is_scheduler_path
-from gradlint.interpreter.torch.tensor import UNCOUNTED, UNINITIALIZED, new_leaf, new_tensor
+from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
 from gradlint.interpreter.world.placeholders import call_supposed
 
 
@@ -79,17 +82,8 @@ def new_module(machine: Machine, state: State, path: str, args: Args, node: cst.
     ref = state.new(Instance(External(path), {}, {}, False, node))
     fill_module(machine, state, ref, path, args, node)
     if lazy is not None:
-        _set_sized(state, ref, False)
+        set_sized(state, ref, False)
     return ref
-
-
-def _set_sized(state: State, ref: Ref, sized: bool) -> None:
-    """Mark the parameters of a lazy module: whether a call has given them sizes."""
-    for value in state.at(ref, Instance).attrs.values():
-        record = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if isinstance(value, Ref) and isinstance(record, Tensor):
-            tags = record.tags - {UNINITIALIZED} if sized else record.tags | {UNINITIALIZED}
-            state.put(value.id, record._replace(tags=tags))
 
 
 _LAZY = re.compile(r"torch\.nn\.Lazy((?:Linear|Conv|BatchNorm|InstanceNorm)\w*)")
@@ -276,6 +270,8 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base == "torch.nn.Sequential":
         value = args.get(0, "input")
         return _call_in_turn(machine, state, ref, tuple(parts(record).values()), Args((value,)), node)
+    if refuses_call(machine, state, record, args, node):
+        return Unknown("raised")
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
@@ -307,8 +303,8 @@ def _call_in_turn(
 def _call_torch_module(
     machine: Machine, state: State, ref: Ref, record: Instance, entry: Entry, args: Args, node: cst.CSTNode
 ) -> Value:
-    if any(_is_unsized(state, value) for value in record.attrs.values()):
-        _set_sized(state, ref, True)
+    if any(is_unsized(state, value) for value in record.attrs.values()):
+        set_sized(state, ref, True)
     flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
     flags |= {name: flag_of(machine, state, value) for name, value in record.config.items()}
     flags["@module"] = ref.id
@@ -326,11 +322,6 @@ def _call_torch_module(
             label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
             parts.append(Input("p.*" if tensor.parameter and "p.*" in entry.row.saved else label, value))
     return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
-
-
-def _is_unsized(state: State, value: Value) -> bool:
-    record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return isinstance(record, Tensor) and UNINITIALIZED in record.tags
 
 
 def call_module_method(

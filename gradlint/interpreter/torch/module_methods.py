@@ -23,6 +23,7 @@ from gradlint.interpreter.torch.parameters import (
     parameter_registered,
     parameters_of,
 )
+from gradlint.interpreter.torch.registration import refuses_part
 from gradlint.interpreter.torch.switches import note_flag, note_whole
 from gradlint.interpreter.torch.tensor import UNINITIALIZED, refuses_uninitialized, tensor_at
 
@@ -156,13 +157,24 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     return None
 
 
+def _add_module(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if refuses_part(machine, state, ref, "module", args, node):
+        return Unknown("raised")
+    set_attribute(state, ref, args.get(0, "name"), args.get(1, "module"))
+    return None
+
+
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if refuses_part(machine, state, ref, "parameter", args, node):
+        return Unknown("raised")
     parameter_registered(machine, state, args.get(1, "param"), node)
     set_attribute(state, ref, args.get(0, "name"), args.get(1, "param"))
     return None
 
 
 def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    if refuses_part(machine, state, ref, "buffer", args, node):
+        return Unknown("raised")
     set_attribute(state, ref, args.get(0, "name"), args.get(1, "tensor"))
     return None
 
@@ -261,8 +273,8 @@ METHODS: dict[str, Method] = {
     "zero_grad": _zero_grad,
     "register_parameter": _register_parameter,
     "register_buffer": _register_buffer,
-    "register_module": _register_parameter,
-    "add_module": _register_parameter,
+    "register_module": _add_module,
+    "add_module": _add_module,
     "append": _append,
     "insert": insert_part,
     "get_submodule": get_part,

@@ -22,9 +22,9 @@ from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.legacy_calls import modern
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
-from gradlint.shapes.checks import Misfit
+from gradlint.shapes.fit import alone, check_of
 from gradlint.shapes.infer import result
-from gradlint.shapes.misfit import alone, check_of
+from gradlint.shapes.misfit import Misfit
 from gradlint.shapes.module import module_result
 from gradlint.shapes.operand import Operand, Several
 

@@ -100,7 +100,7 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     if record_.cls == External("torch.optim.Adagrad"):  # The others make their state in the first step.
         any(refuses_uninitialized(machine, state, one, "Adagrad", node) for one in params)
     attrs = {**record_.attrs, "param_groups": _groups(state, params, is_open)}
-    inner = OptimizerState(tuple(params), is_open)
+    inner = OptimizerState(tuple(params), is_open, None if args.open else _group_count(state, given))
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
 
 
@@ -133,6 +133,16 @@ def _other_kind(machine: Machine, state: State, item: Value) -> str | None:
     if is_single_part(state, item):
         return "module"
     return "list" if isinstance(item, Ref) and isinstance(state[item], Sequence) else None
+
+
+def _group_count(state: State, given: Value) -> int | None:
+    """Return in how many groups an optimizer has put its parameters: one, unless it was given dicts."""
+    items = known_items(state, given)
+    if not items:
+        return None
+    groups = [one for one in items if isinstance(one, Ref) and isinstance(state[one], Mapping)]
+    tensors = [one for one in items if isinstance(one, Ref) and isinstance(state[one], Tensor)]
+    return len(groups) if len(groups) == len(items) else 1 if len(tensors) == len(items) else None
 
 
 def _groups(state: State, params: Iterable[Ref], is_open: bool) -> Ref:
@@ -281,7 +291,9 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     members = members_of(state, ref)
     whole = all(one in members for one in more) and not more_open
     _refuse_shared(machine, state, (one for one in more if one in members), node, whole=whole)
-    inner = OptimizerState((*members, *more), optimizer_state(record).open or more_open)
+    former = optimizer_state(record)
+    count = former.groups + 1 if isinstance(former.groups, int) else None
+    inner = OptimizerState((*members, *more), former.open or more_open, count)
     state.put(ref.id, record._replace(inner=inner))
     return None
 

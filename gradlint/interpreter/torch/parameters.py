@@ -17,6 +17,7 @@ from gradlint.domain.value import External, Function, Instance, OptimizerState, 
 from gradlint.domain.walk import inputs, leaves
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
+from gradlint.interpreter.torch.tensor import UNINITIALIZED
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset(
@@ -255,3 +256,18 @@ _RULES: dict[str, Callable[[str, Config], Shape]] = {
     "ConvTranspose2d": _convolution(2, True),
     "ConvTranspose3d": _convolution(3, True),
 }
+
+
+def set_sized(state: State, ref: Ref, sized: bool) -> None:
+    """Mark the parameters of a lazy module: whether a call has given them sizes."""
+    for value in state.at(ref, Instance).attrs.values():
+        record = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if isinstance(value, Ref) and isinstance(record, Tensor):
+            tags = record.tags - {UNINITIALIZED} if sized else record.tags | {UNINITIALIZED}
+            state.put(value.id, record._replace(tags=tags))
+
+
+def is_unsized(state: State, value: Value) -> bool:
+    """Return whether a value is a parameter of a lazy module that has no size yet."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    return isinstance(record, Tensor) and UNINITIALIZED in record.tags

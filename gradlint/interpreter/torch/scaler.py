@@ -18,6 +18,7 @@ from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.arguments import refuses_arguments
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
@@ -73,6 +74,8 @@ def call_scheduler(
 ) -> Value:
     """Call a method that a scheduler has from torch's class at a path."""
     if name == "step":
+        if refuses_arguments(machine, state, f"{path}.step", args, node):
+            return Unknown("raised")
         epoch = bool(args.positional or args.keywords)
         machine.announce(state, Scheduled(node, path, record.attrs.get("optimizer"), epoch))
     return Unknown()

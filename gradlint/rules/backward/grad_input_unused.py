@@ -24,7 +24,8 @@ class GradInputUnused(EventRule[_Event]):
         allow_unused=True if this is the desired behavior." For an input that does not require grad, the
         error is "One of the differentiated Tensors does not require grad", and with `backward(inputs=...)` "can't
         retain_grad on Tensor that has requires_grad=False". An empty list is rejected: "`inputs` argument to `grad()`
-        cannot be empty". With `allow_unused=True` it gives None for an unused input, with which Python cannot compute.
+        cannot be empty", and so is what is no tensor, such as the pairs of `named_parameters()`. With
+        `allow_unused=True` it gives None for an unused input, with which Python cannot compute.
 
     Why it matters
         Usually the input is not the tensor that was used but a view of it or a copy
@@ -59,6 +60,9 @@ class GradInputUnused(EventRule[_Event]):
         "NoneType' object",
         "not NoneType",
         "got .*NoneType",
+        "invalid index of a 0-dim tensor",
+        "all inputs have to be Tensors",
+        "is not a Tensor|has no attribute 'requires_grad'|has no attribute 'retain_grad'",
     )
     bad = """\
 import torch
@@ -109,6 +113,9 @@ torch.autograd.grad((a * 2).sum(), [a, b], allow_unused=True)
 
 _OPTIONS = {
     "materialize": ("`materialize_grads=True` excludes `allow_unused=False`", "remove `allow_unused=False`"),
+    "flat": ("`is_grads_batched=True` is given a gradient without dimensions", "stack the gradients of the batch"),
+    "sizes": ("the batches of gradients have different sizes", "give each tensor as many gradients"),
+    "inputs": ("an input is no tensor", "pass the tensors themselves, such as `model.parameters()`"),
     "batched": ("`is_grads_batched=True` is given no `grad_outputs`", "pass one gradient for each of the batch"),
 }
 _UNUSED = ("the output does not depend on", "pass the tensor that was used in the computation, or `allow_unused=True`")

@@ -34,6 +34,7 @@ class HookWithoutGrad(EventRule[refusal.HookWithoutGrad | refusal.HookMode]):
         "cannot register a hook on a tensor",
         "can't retain_grad on",
         "hooks cannot be registered on non-leaf",
+        "not possible to get the gradient edge",
         "Expected gradient function to be set",
         "Expects mode to be one of",
     )

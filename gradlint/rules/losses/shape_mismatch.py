@@ -14,7 +14,8 @@ class ShapeMismatch(EventRule[refusal.ShapeMismatch]):
         equal, or one of them 1. A matrix product needs as many columns on the left as rows on the right. `mm`, `bmm`,
         `mv` and `dot` accept one number of dimensions each; only `matmul` and `@` accept several. A layer needs the
         number of features or channels that it was created with, a view as many elements as the tensor has, and a loss a
-        target that fits its input.
+        target that fits its input. The parts of `split` are together as long as the dimension, and an index of `gather`
+        has as many dimensions as the tensor.
 
     Why it matters
         The line never runs. Where it is behind a branch or at the end of an epoch, this shows only after hours.
@@ -58,6 +59,11 @@ class ShapeMismatch(EventRule[refusal.ShapeMismatch]):
         "inconsistent tensor size|size mismatch|Expected target size|multi-target not supported|0D or 1D target tensor",
         "operands could not be broadcast|does not broadcast|number of dimensions in the tensor input does not match",
         "the number of sizes provided|need to be at least 1D",
+        "split_with_sizes expects|chunk expects|exceeds dimension size|maximum size for|attempted to split along",
+        "unflatten: Provided sizes|shifts and dimensions must align|Number of dimensions of repeat dims",
+        "same number of dimensions as|Index is supposed to be a vector|Number of indices|number of subscripts",
+        "contracted dimensions need to match|must have length 3|Output size is too small|[Pp]adding (length|size) ",
+        "divisible by|Halving dimension must be even",
         "is out of bounds for dimension|too many indices for tensor|Tensor must have a last dimension of size 2",
     )
     bad = """\
@@ -132,6 +138,8 @@ def _demand(event: refusal.ShapeMismatch) -> str:
             return f"{event.wanted[0]} indices are too many"
         case "index":
             return f"there is no index {event.wanted[0]}"
+        case "said":
+            return event.said
         case "permuted":
             return f"{sizes(event.wanted)} does not name each dimension once"
 

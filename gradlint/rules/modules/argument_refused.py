@@ -36,6 +36,8 @@ class ArgumentRefused(EventRule[refusal.ArgumentRefused]):
     torch_says = (
         "unexpected keyword argument|missing .* required|takes .* positional argument|got multiple values for",
         "expected np.ndarray|expected sequence of length|only one element tensors can be converted",
+        "has conjugate bit set",
+        "name can.*t contain|name can.*t be empty|already exists|is not a Module subclass|cannot assign",
     )
     bad = """\
 import torch
@@ -65,6 +67,9 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=T
                 return Report(event.node, f"`{shown}` refuses this value of `{event.name}`{said}: torch raises here")
             case "unexpected":
                 return Report(event.node, f"`{shown}` has no argument `{event.name}`: torch raises here")
+            case "twice":
+                message = f"`{shown}` is given the argument `{event.name}` by position and by name: torch raises here"
+                return Report(event.node, message)
             case "missing":
                 return Report(event.node, f"`{shown}` needs the argument `{event.name}`: torch raises here")
             case "many":

@@ -1,0 +1,58 @@
+"""Conjugation is lazy: `conj()` of a complex tensor sets a bit on a view, and numpy knows no such bit.
+
+Measured with torch 2.13: `detach` and moves to the same device keep the bit, a second `conj` clears it, and all that
+computes gives tensors without it.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from gradlint.domain.dtype import COMPLEXES
+from gradlint.domain.refusal.arguments import ArgumentRefused
+from gradlint.domain.refusal.tensors import SparseUnsupported
+from gradlint.domain.state import State
+from gradlint.domain.value import Args, Ref, Tensor, Value
+from gradlint.facts import method_fact
+from gradlint.interpreter.machine import Machine, Method
+from gradlint.interpreter.torch.apply import apply
+from gradlint.interpreter.torch.tensor import SPARSE, is_of_torch, known_tensor, tensor_at
+
+CONJUGATE = "conjugate"
+"""The tag of a tensor with the bit."""
+
+
+def refuses_numpy(machine: Machine, record: Tensor, node: cst.CSTNode) -> bool:
+    """Report a tensor that has no array for its layout or its bit; return True where torch raises."""
+    if machine.tried:
+        return False
+    if SPARSE in record.tags:
+        machine.emit(SparseUnsupported(node, "numpy", "operation"))
+    elif CONJUGATE in record.tags and is_of_torch(record):
+        text = "it has the conjugate bit set; call `resolve_conj()` first"
+        machine.emit(ArgumentRefused(node, "torch.Tensor.numpy", "value", "self", text))
+    else:
+        return False
+    return True
+
+
+def _conj(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """conj(): a view with the bit, of a complex tensor; any other is given back as it is."""
+    entry = method_fact("conj")
+    assert entry is not None
+    record = tensor_at(state, ref)
+    made = apply(machine, state, entry, args.prepend(ref), node)
+    tensor = known_tensor(machine, state, made)
+    if tensor is not None and record.dtype in COMPLEXES and CONJUGATE not in record.tags:
+        state.put(tensor.id, tensor_at(state, tensor)._replace(tags=tensor_at(state, tensor).tags | {CONJUGATE}))
+    return made
+
+
+def _resolve(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """resolve_conj(): the tensor itself where it has no bit, else a copy."""
+    entry = method_fact("clone" if CONJUGATE in tensor_at(state, ref).tags else "resolve_conj")
+    assert entry is not None
+    return apply(machine, state, entry, args.prepend(ref), node)
+
+
+CONJUGATE_METHODS: dict[str, Method] = {"conj": _conj, "resolve_conj": _resolve}
