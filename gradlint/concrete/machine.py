@@ -23,7 +23,7 @@ from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut, cut_of
 from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import LABEL, Label, mark_freed
+from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
 from gradlint.concrete.writes import Writes
 
@@ -36,6 +36,11 @@ _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _EXITS = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist}
 _OPTIM = torch.optim.__path__[0]
+_TICK = 0xFF
+
+
+def _nothing() -> None:
+    """Do nothing."""
 
 
 class Machine(TorchFunctionMode):
@@ -45,13 +50,19 @@ class Machine(TorchFunctionMode):
         super().__init__()
         self.places = places
         self.on = True
+        self.over = False
+        self.partial = False
+        """Whether some of the program has run unwatched: what nobody saw may have happened then."""
         self.operations = 0
+        self._since = 0
         self._complain = complain
         self._number = 0
         self._off: Place | None = None
         self.writes = Writes()
         self._cuts: dict[int, tuple[weakref.ref[Tensor], Cut]] = {}
         self.training = Training()
+        self.ticked: Callable[[], None] = _nothing
+        """Called once in a while, for programs that take no steps."""
         self.losses: dict[tuple[int, int], losses.Given] = {}
         self.blame = Blame(self.writes, self.training, self.cut)
 
@@ -62,10 +73,25 @@ class Machine(TorchFunctionMode):
 
     def end(self, why: str | None = None) -> None:
         """Watch nothing from here on. The mode stays where it is, and passes on."""
-        if self.on:
-            self.on = False
+        self.on = False
+        if not self.over:
+            self.over = True
             if why is not None:
                 self._complain(why)
+
+    def pause(self) -> None:
+        """Watch nothing until `resume`."""
+        self.on = False
+        self.partial = True
+
+    def resume(self) -> None:
+        """Watch again; what may have changed unseen is known no more."""
+        self.on = not self.over
+        self._since = sequence_number()
+        self._off = None
+        self._cuts.clear()
+        self.writes.clear()
+        self.training.resume()
 
     def guarded(self, act: Callable[..., None], *given: Any) -> None:
         """Observe. A mistake of gradlint's ends the watching, and never the program."""
@@ -125,6 +151,8 @@ class Machine(TorchFunctionMode):
 
     def _operated(self, func: Any, args: Any, given: list[Tensor], before: list[int], result: Any, caller: Any) -> None:
         self.operations += 1
+        if not self.operations & _TICK:
+            self.ticked()
         place = self.places.of(caller)
         if place is None:
             return
@@ -222,7 +250,7 @@ class Machine(TorchFunctionMode):
         return result
 
     def _prepare(self, func: Any, args: Any, kwargs: Mapping[str, Any], place: Place, found: list[Any]) -> None:
-        found.append(Call.of(func, args, kwargs))
+        found.append(Call.of(func, args, kwargs, self._since))
 
     def _backpropagated(self, call: Call, place: Place) -> None:
         self.training.number += 1

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradlint.concrete.schedule import Schedule
 from gradlint.concrete.start import Ended, once_imported, run_module, run_script
 from gradlint.entrypoints.output_options import output_options, refuse_file, write_output_file
 from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems, no_such_file
+from gradlint.entrypoints.sampling_options import sampling_options, schedule_of
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.settings.nearest import Configs
 
@@ -30,6 +32,7 @@ _NEVER = dict.fromkeys(("ignore_noqa", "follow_links", "fix", "fix_only", "unsaf
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
 @settings_options
 @output_options
+@sampling_options
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGUMENTS]...")
 @click.pass_context
@@ -40,10 +43,11 @@ def run(context: click.Context, /, module: str | None, program: tuple[str, ...],
     you have: this is no sandbox. Its output, its results and its exit code stay as they are; findings go to standard
     error, or to `--output-file`.
     """
+    schedule = schedule_of(options)
     with config_errors_as_problems():
         configs = configs_of({**options, **_NEVER})
         refuse_file("--output-file", options["output_file"])
-    watch = _Watching(os.getcwd())
+    watch = _Watching(os.getcwd(), schedule)
     once_imported(watch.begin)
     ended = run_script(_script(program), program[1:]) if module is None else run_module(module, program)
     with suppress(BrokenPipeError):
@@ -80,8 +84,8 @@ def _interrupt() -> None:
 class _Watching:
     """The watch of a program, from when it imports torch to its end."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, folder: str, schedule: Schedule) -> None:
+        self._folder, self._schedule = folder, schedule
         self._watch: Watch | None = None
         self._problem = "the program has not imported torch: nothing was watched"
 
@@ -94,7 +98,7 @@ class _Watching:
             from gradlint.concrete.places import Places
             from gradlint.concrete.watching import Watch
 
-            self._watch = Watch(Places(), complain)
+            self._watch = Watch(Places(), complain, self._schedule)
             self._watch.begin()
         except Exception as error:
             self._watch = None
@@ -122,7 +126,7 @@ class _Watching:
         from gradlint.report.summary import counted
         from gradlint.rules.registry import all_rules
 
-        outcome = judged(watch.seen, configs, ended.error).outcome
+        outcome = judged(watch.seen, configs, ended.error, scope=watch.scope).outcome
         output: Path | None = options["output_file"]
         paint = Paint.for_stream(sys.stderr if output is None else None, choice=options["color"])
         report = Report(outcome.findings, outcome.texts, all_rules(), configs.fixes, paint=paint, root=checkout())
@@ -132,5 +136,7 @@ class _Watching:
                 click.echo(piece, err=True, color=paint.enabled)
         elif (problem := write_output_file(output, pieces)) is not None:
             complain(f"error: {problem}")
+        if watch.was_paused and isinstance(ended.error, RuntimeError):
+            complain("the program failed while nothing was watched: `--all` watches all of it")
         if not options["quiet"]:
             complain(f"{watch.summary}; {counted(len(outcome.findings), 'finding')}")

@@ -108,9 +108,33 @@ def test_an_error_that_is_caught_is_none(tmp_path: Path) -> None:
     assert ran.returncode == 0 and "leaf-inplace" not in ran.stderr
 
 
+LATE = """
+import torch
+w = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for step in range(9):
+    optimizer.zero_grad()
+    (w * 2).sum().backward()
+    optimizer.step()
+w += 1
+"""
+
+
+def test_an_error_between_samples_says_how_to_see_it(tmp_path: Path) -> None:
+    """Both ends are there with --all, and in what a check of the file finds."""
+    (tmp_path / "a.py").write_text(LATE)
+    ran = command(tmp_path, "--iterations", "2", "a.py")
+    assert "leaf-inplace" in ran.stderr and "while nothing was watched: `--all` watches all of it" in ran.stderr
+    assert "in the 2 of 9 iterations that were watched; 1 finding" in ran.stderr
+    ran = command(tmp_path, "--all", "a.py")
+    assert "leaf-inplace" in ran.stderr and "nothing was watched" not in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("--all", "--every", "3", "a.py"), "--all excludes --iterations and --every"),
+        (("--iterations", "0", "a.py"), "--iterations"),
         ((), "name a script, or a module with -m"),
         (("nothing.py",), "nothing.py: no such file or directory"),
         ((".",), ".: is a directory; name a script, or a module with -m"),

@@ -1,0 +1,75 @@
+"""Which iterations of a program are watched."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+ITERATIONS = 10
+"""Of a sample of `gradlint run`: an optimizer that steps less often than the others has mostly stepped by then."""
+
+EVERY = 1000
+"""So that what watching costs a loop of tiny operations, up to two times more, is 1 % of the whole run."""
+
+
+class Schedule(NamedTuple):
+    """Samples of so many `iterations`, one `every` so many; the first sample begins with the program.
+
+    Without `iterations`, all are watched; without `every`, there is the first sample only. Nothing is watched any more
+    once so many `seconds` have passed.
+    """
+
+    iterations: int | None = None
+    every: int | None = None
+    seconds: float | None = None
+
+
+class Sampler:
+    """Counts iterations, and tells which are to be watched.
+
+    An iteration ends with the step of an optimizer. Where there are several it is that of one of them: the one that has
+    begun to step last, or else one that steps a second time while that one has not.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.done = 0
+        self.watched = 0
+        self.samples = 1
+        self._until = None if schedule.seconds is None else time.monotonic() + schedule.seconds
+        self._known: set[int] = set()
+        self._since: set[int] = set()
+        self._last = 0
+
+    def ends_iteration(self, optimizer: Any) -> bool:
+        """Return whether this step of an optimizer ends an iteration."""
+        key = id(optimizer)
+        if key not in self._known:
+            is_first = not self._known
+            self._known.add(key)
+            self._last = key
+            self._since.clear()
+            return is_first  # What the others have done before belongs to the same iteration.
+        if key in self._since:
+            self._last = key
+        self._since.add(key)
+        if key != self._last:
+            return False
+        self._since.clear()
+        return True
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether the time for watching is over."""
+        return self._until is not None and time.monotonic() >= self._until
+
+    def next_is_watched(self, this_was: bool) -> bool:
+        """Count an iteration, and return whether the next one is to be watched."""
+        self.done += 1
+        self.watched += this_was
+        iterations, every = self.schedule.iterations, self.schedule.every
+        if self.is_late:
+            return False
+        wanted = iterations is None or (self.done if every is None else self.done % every) < iterations
+        self.samples += wanted and not this_was
+        return wanted
