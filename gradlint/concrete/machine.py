@@ -31,9 +31,11 @@ Tensor = torch.Tensor
 
 _GRAD: Any = inspect.getattr_static(Tensor, "grad")
 _DATA: Any = inspect.getattr_static(Tensor, "data")
-_BACKWARDS = {torch.Tensor.backward, torch.autograd.backward}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
+_BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
+_PROFILER = {torch.ops.profiler._record_function_enter_new, torch.ops.profiler._record_function_exit._RecordFunction}
+_APART = {_SET_GRAD_ENABLED, *_BACKWARDS, *_PROFILER}
 _EXITS = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist}
 _OPTIM = torch.optim.__path__[0]
 _TICK = 0xFF
@@ -101,11 +103,14 @@ class Machine(TorchFunctionMode):
             with torch._C.DisableTorchFunction():
                 act(*given)
         except Exception as error:
-            trace = error.__traceback__
-            while trace is not None and trace.tb_next is not None:
-                trace = trace.tb_next
-            where = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
-            self.end(f"internal error: {type(error).__name__}: {error}{where}; watching ends, the program goes on")
+            self._crashed(error)
+
+    def _crashed(self, error: Exception) -> None:
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        where = "" if trace is None else f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})"
+        self.end(f"internal error: {type(error).__name__}: {error}{where}; watching ends, the program goes on")
 
     def __torch_function__(
         self, func: Any, types: Iterable[type], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -116,22 +121,20 @@ class Machine(TorchFunctionMode):
             return func(*args, **kwargs)
         if type(func) is MethodWrapperType:
             result = func(*args, **kwargs)
-            if func.__self__ is _GRAD and func.__name__ == "__set__":
+            owner = func.__self__
+            if owner is _GRAD and func.__name__ == "__set__":
                 self.guarded(self._gradient_set, args[0])
-            elif func.__self__ is _DATA and func.__name__ == "__get__":
+            elif owner is _DATA and func.__name__ == "__get__":
                 self.guarded(self._cut, "data", args, result, sys._getframe(1))
             return result
         caller = sys._getframe(1)
+        if func in _APART:
+            return self._apart(func, args, kwargs, caller)
         if self.training.stepping is not None and caller.f_code.co_filename.startswith(_OPTIM):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
-        if func is _SET_GRAD_ENABLED:
-            self._off = None if args[0] else self.places.of(caller)
-            return func(*args, **kwargs)
-        if func in _BACKWARDS or func is torch.autograd.grad:
-            return self._backward(func, args, kwargs, caller)
         given: list[Tensor] = []
         before: list[int] = []
-        self.guarded(self._begins, args, kwargs, given, before)
+        self.guarded(_look, args, kwargs, given, before)
         try:
             result = func(*args, **kwargs)
         except RuntimeError as error:
@@ -140,9 +143,13 @@ class Machine(TorchFunctionMode):
         self.guarded(self._operated, func, args, given, before, result, caller)
         return result
 
-    def _begins(self, args: Any, kwargs: Mapping[str, Any], given: list[Tensor], before: list[int]) -> None:
-        given += tensors_in((*args, *kwargs.values()))
-        before += _versions(given)
+    def _apart(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], caller: Any) -> Any:
+        """Pass on a call that is no operation: of the grad mode, of the engine, or of the profiler in each step."""
+        if func in _BACKWARDS:
+            return self._backward(func, args, kwargs, caller)
+        if func is _SET_GRAD_ENABLED:
+            self._off = None if args[0] else self.places.of(caller)
+        return func(*args, **kwargs)
 
     def _gradient_set(self, leaf: Tensor) -> None:
         place = self.places.of(sys._getframe(2))
@@ -268,19 +275,32 @@ def _requires_grad(tensor: Tensor) -> bool:
         return False
 
 
+def _look(args: tuple[Any, ...], kwargs: Mapping[str, Any], given: list[Tensor], before: list[int]) -> None:
+    """Note the tensors among arguments, and their versions."""
+    for one in args:
+        if isinstance(one, Tensor):
+            given.append(one)
+        elif isinstance(one, (list, tuple, dict)):
+            given += tensors_in((one,))
+    if kwargs:
+        given += tensors_in(kwargs.values())
+    before += _versions(given)
+
+
 def _versions(tensors: list[Tensor]) -> list[int]:
     """Return the version counters; a tensor of inference mode has none."""
-    return [-1 if one.is_inference() else one._version for one in tensors]
+    try:
+        return [one._version for one in tensors]
+    except RuntimeError:
+        return [-1 if one.is_inference() else one._version for one in tensors]
 
 
 def _memory(tensor: Tensor) -> tuple[int, int] | None:
     """Return the storage of a tensor, and its version; None for one without a storage."""
-    if tensor.layout is not torch.strided or tensor.is_inference():
-        return None
     try:
         return tensor.untyped_storage()._cdata, tensor._version
     except (NotImplementedError, RuntimeError):
-        return None  # A tensor of a transform of torch.func, or of a class of the program's own.
+        return None  # Sparse, of inference mode, of a transform of torch.func, or of a class of the program's own.
 
 
 def _name(func: Any) -> str:

@@ -65,10 +65,9 @@ class Places:
         while frame is not None:
             code = frame.f_code
             name = code.co_filename
-            is_own = known.get(name)
-            if is_own is None:
-                is_own = known[name] = self.is_own(name)
-            if is_own:
+            if name not in known:
+                known[name] = self.is_own(name)
+            if known[name]:
                 return Place(code, frame.f_lasti)
             frame = frame.f_back
         return None

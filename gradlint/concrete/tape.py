@@ -67,10 +67,10 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
         found[node] = Way(node, label)
         for below, _ in node.next_functions:
             if below is not None and below not in found:
-                own = label_of(below)
-                alone = isinstance(below, BackwardCFunction) or (since and below._sequence_nr() < since)
-                inherited = None if alone else label
-                stack.append((below, own or inherited))
+                own = below.metadata.get(LABEL)
+                if own is None and not isinstance(below, BackwardCFunction):
+                    own = None if since and below._sequence_nr() < since else label
+                stack.append((below, own))
     return list(found.values())
 
 

@@ -49,6 +49,7 @@ class Watch:
         self._module_hooks: list[Any] = []
         self._thread = threading.get_ident()
         self._aside = 0
+        """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
         self.was_paused = False
         """Whether the end came between samples."""
@@ -116,6 +117,8 @@ class Watch:
 
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
+        if self._aside and self.machine.training.stepping is not None:
+            self._return()  # The step of an optimizer has failed, and the program goes on.
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
             return
         if len(self._module_hooks) == 1:
@@ -129,18 +132,28 @@ class Watch:
             if not self._aside:
                 put(self.machine)
 
+    def _return(self) -> None:
+        """Be there again after the step of an optimizer."""
+        if self._aside:
+            self._aside = 0
+            put(self.machine)
+
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_own_thread and (place := self.machine.places.of(sys._getframe(1))) is not None:
             self.machine.guarded(self.machine.training.registered, name, parameter, place)
 
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
-            self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
+            return
+        closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
+        self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
+            self._aside = int(take(self.machine))  # What a step of torch's own writes is noted once, after it.
 
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_own_thread:
             return
+        self._return()
         self.machine.guarded(self.machine.step_ended, optimizer)
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
