@@ -100,12 +100,12 @@ def ratios(loop: Loop, times: int, rounds: int) -> dict[str, float]:
     }
     loop(max(3, times // 10))
     found: dict[str, list[float]] = {name: [] for name in ways}
-    bare: list[float] = []
+    bare: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(rounds):
         for name, way in ways.items():
-            bare.append(_seconds(loop, times))
+            bare[name].append(_seconds(loop, times))
             found[name].append(way())
-    return {name: min(values) / min(bare) for name, values in found.items()}
+    return {name: min(values) / min(bare[name]) for name, values in found.items()}
 
 
 _MEMORY = """
@@ -142,7 +142,7 @@ BARS = {"tiny": {"watched": 3.0, "between samples": 1.02}, "conv": {"watched": 1
 def main() -> int:
     """Print the ratios; 1 if one misses its bar."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="how often each way is timed")
+    parser.add_argument("--rounds", type=int, default=15, help="how often each way is timed")
     parser.add_argument("--only", choices=["tiny", "conv", "memory"], help="measure one part")
     options = parser.parse_args()
     torch.manual_seed(0)

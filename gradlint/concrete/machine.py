@@ -21,8 +21,9 @@ from gradlint.concrete import losses
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut, cut_of
+from gradlint.concrete.measures import Measures
 from gradlint.concrete.places import Place, Places
-from gradlint.concrete.seen import Seen
+from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
 from gradlint.concrete.writes import Writes
@@ -57,12 +58,16 @@ class Machine(TorchFunctionMode):
         """Whether some of the program has run unwatched: what nobody saw may have happened then."""
         self.operations = 0
         self._since = 0
+        self.met: dict[object, Seen] = {}
+        """What exceptions carry, those that the program has caught as well."""
+        self.failed: set[Place] = set()
         self._complain = complain
         self._number = 0
         self._off: Place | None = None
         self.writes = Writes()
         self._cuts: dict[int, tuple[weakref.ref[Tensor], Cut]] = {}
         self.training = Training()
+        self.measures = Measures()
         self.ticked: Callable[[], None] = _nothing
         """Called once in a while, for programs that take no steps."""
         self.losses: dict[tuple[int, int], losses.Given] = {}
@@ -137,7 +142,7 @@ class Machine(TorchFunctionMode):
         self.guarded(_look, args, kwargs, given, before)
         try:
             result = func(*args, **kwargs)
-        except RuntimeError as error:
+        except Exception as error:
             self.guarded(self._refused, error, func, args, caller)
             raise
         self.guarded(self._operated, func, args, given, before, result, caller)
@@ -223,6 +228,7 @@ class Machine(TorchFunctionMode):
     def step_ended(self, optimizer: Any) -> None:
         """Note that an optimizer has written its parameters."""
         place = self.training.step_ended(optimizer)
+        self.measures.step_ended()
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
                 key = _memory(one) if one.grad is not None else None
@@ -234,12 +240,20 @@ class Machine(TorchFunctionMode):
         found = self._cuts.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else None
 
-    def _refused(self, error: RuntimeError, func: Any, args: Any, caller: Any) -> None:
+    def _refused(self, error: Exception, func: Any, args: Any, caller: Any) -> None:
         place = self.places.of(caller)
         if place is not None:
             if func in _LOSSES:
                 losses.note(self.losses, _LOSSES[func], place, args)
             self.blame.operation(error, _name(func), list(tensors_in(args)), place)
+            self._raised(error, place)
+
+    def _raised(self, error: Exception, place: Place) -> None:
+        """Note where torch has raised, and what is known of it: the program may catch it."""
+        self.failed.add(place)
+        seen = getattr(error, ATTRIBUTE, None)
+        if isinstance(seen, Seen):
+            self.met[seen.key] = seen
 
     def _backward(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], caller: Any) -> Any:
         place = self.places.of(caller)
@@ -251,6 +265,7 @@ class Machine(TorchFunctionMode):
         except RuntimeError as error:
             if place is not None and found:
                 self.guarded(self.blame.backward, error, found[0], place)
+                self.guarded(self._raised, error, place)
             raise
         if found:
             self.guarded(self._backpropagated, found[0], place)
@@ -265,6 +280,7 @@ class Machine(TorchFunctionMode):
             mark_freed(call.ways, place)
         if call.fills:
             self.training.backpropagated(call.leaves, place)
+            self.measures.backpropagated(call.roots)
 
 
 def _requires_grad(tensor: Tensor) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from statistics import median
 from typing import Any, NamedTuple
 
 ITERATIONS = 10
@@ -10,6 +12,10 @@ ITERATIONS = 10
 
 EVERY = 1000
 """So that what watching costs a loop of tiny operations, up to two times more, is 1 % of the whole run."""
+
+
+_TIMED = 50
+_ENOUGH = 5
 
 
 class Schedule(NamedTuple):
@@ -35,7 +41,8 @@ class Sampler:
         self.schedule = schedule
         self.done = 0
         self.watched = 0
-        self.samples = 1
+        self.samples = 0
+        self._was_watched = False
         self._until = None if schedule.seconds is None else time.monotonic() + schedule.seconds
         self._known: set[int] = set()
         self._since: set[int] = set()
@@ -67,9 +74,39 @@ class Sampler:
         """Count an iteration, and return whether the next one is to be watched."""
         self.done += 1
         self.watched += this_was
+        self.samples += this_was and not self._was_watched
+        self._was_watched = this_was
         iterations, every = self.schedule.iterations, self.schedule.every
-        if self.is_late:
+        if self._until is not None and self.is_late:
             return False
-        wanted = iterations is None or (self.done if every is None else self.done % every) < iterations
-        self.samples += wanted and not this_was
-        return wanted
+        return iterations is None or (self.done if every is None else self.done % every) < iterations
+
+
+class Clock:
+    """Times iterations, those that are watched and those that are not: the last of each."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self._last = self.start
+        self._was_watched = True
+        self._times: dict[bool, deque[float]] = {True: deque(maxlen=_TIMED), False: deque(maxlen=_TIMED)}
+
+    def iteration_ended(self, watched: bool) -> None:
+        """Note how long an iteration took. The first of a sample, or after one, also pays for what begins or ends."""
+        now = time.monotonic()
+        if watched == self._was_watched:
+            self._times[watched].append(now - self._last)
+        self._was_watched, self._last = watched, now
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the watching began."""
+        return time.monotonic() - self.start
+
+    @property
+    def slowdown(self) -> float | None:
+        """Return how many times as long a watched iteration takes, by the medians; None where that is not known."""
+        watched, others = self._times[True], self._times[False]
+        if min(len(watched), len(others)) < _ENOUGH or not median(others):
+            return None
+        return median(watched) / median(others)

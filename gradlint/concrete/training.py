@@ -18,6 +18,8 @@ Tensor = torch.Tensor
 _CLEARS = frozenset({"zero_", "_foreach_zero_"})
 USELESS = (fault.ZeroGradMisplaced, fault.StepBeforeBackward, fault.BackwardMissing)
 """The faults by which no step of an optimizer finds gradients."""
+SOUGHT = (fault.ZeroGradMissing, *USELESS, ParameterNeverReached)
+"""The faults that are looked for in all that is watched."""
 _INSTALLED = torch.__path__[0]
 
 

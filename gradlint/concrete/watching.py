@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -16,7 +16,7 @@ from torch.optim import optimizer as steps
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Places
-from gradlint.concrete.schedule import Sampler, Schedule
+from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
 
@@ -45,9 +45,10 @@ class Watch:
     def __init__(self, places: Places, complain: Callable[[str], None], schedule: Schedule | None = None) -> None:
         self.machine = Machine(places, complain)
         self.sampler = Sampler(schedule or Schedule())
+        self.clock = Clock()
         self._hooks: list[Any] = []
         self._module_hooks: list[Any] = []
-        self._thread = threading.get_ident()
+        self._thread = get_ident()
         self._aside = 0
         """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
@@ -117,6 +118,8 @@ class Watch:
 
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
+        if self.machine.measures.is_naming and self._is_watched:
+            self.machine.measures.entered(module)
         if self._aside and self.machine.training.stepping is not None:
             self._return()  # The step of an optimizer has failed, and the program goes on.
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
@@ -127,7 +130,7 @@ class Watch:
             self._aside += 1
 
     def _left(self, module: nn.Module, args: Any, result: Any) -> None:
-        if self._aside and isinstance(module, _FAST) and threading.get_ident() == self._thread:
+        if self._aside and isinstance(module, _FAST) and get_ident() == self._thread:
             self._aside -= 1
             if not self._aside:
                 put(self.machine)
@@ -147,20 +150,26 @@ class Watch:
             return
         closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
         self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        if not closure:
+            self.machine.guarded(self.machine.measures.step_begins, optimizer)
         if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
             self._aside = int(take(self.machine))  # What a step of torch's own writes is noted once, after it.
 
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_own_thread:
             return
-        self._return()
-        self.machine.guarded(self.machine.step_ended, optimizer)
+        if self.machine.on:
+            self._return()
+            self.machine.guarded(self.machine.step_ended, optimizer)
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
 
     def _iteration_ended(self) -> None:
         """Begin or end a sample, where this iteration is the last one before or in it."""
         machine, was_on = self.machine, self.machine.on
+        if was_on:
+            machine.guarded(machine.measures.iteration_ended, self.sampler.done)
+        self.clock.iteration_ended(was_on)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:
                 machine.resume()
@@ -175,7 +184,7 @@ class Watch:
 
     @property
     def _is_own_thread(self) -> bool:
-        return threading.get_ident() == self._thread
+        return get_ident() == self._thread
 
     @property
     def _is_watched(self) -> bool:

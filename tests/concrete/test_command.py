@@ -16,10 +16,19 @@ BROKEN = "import torch\nx = torch.ones(2, requires_grad=True)\nx += 1\n"
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
+    return _gradlint(folder, "run", *arguments)
+
+
+def checked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Check files in a folder."""
+    return _gradlint(folder, "check", "--isolated", "--no-cache", "--quiet", "--jobs", "1", *arguments)
+
+
+def _gradlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     return subprocess.run(
-        [sys.executable, "-m", "gradlint", "run", *arguments],
+        [sys.executable, "-m", "gradlint", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
