@@ -108,9 +108,10 @@ class Machine(TorchFunctionMode):
             with torch._C.DisableTorchFunction():
                 act(*given)
         except Exception as error:
-            self._crashed(error)
+            self.crashed(error)
 
-    def _crashed(self, error: Exception) -> None:
+    def crashed(self, error: Exception) -> None:
+        """End the watching for a mistake of gradlint's, and say where it is."""
         trace = error.__traceback__
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next

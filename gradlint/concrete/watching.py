@@ -6,6 +6,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
+from functools import wraps
 from threading import get_ident
 from typing import Any
 
@@ -34,6 +35,19 @@ def _forked() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
+
+
+def _careful(hook: Callable[..., None]) -> Callable[..., None]:
+    """Let no mistake of gradlint's in a hook reach the program."""
+
+    @wraps(hook)
+    def guarded(watch: Watch, *given: Any) -> None:
+        try:
+            hook(watch, *given)
+        except Exception as error:
+            watch.machine.crashed(error)
+
+    return guarded
 
 
 class Watch:
@@ -116,6 +130,7 @@ class Watch:
         self._detach()
         return self._compile(*args, **kwargs)
 
+    @_careful
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
         if self.machine.measures.is_naming and self._is_watched:
@@ -129,6 +144,7 @@ class Watch:
         if self._aside or take(self.machine):
             self._aside += 1
 
+    @_careful
     def _left(self, module: nn.Module, args: Any, result: Any) -> None:
         if self._aside and isinstance(module, _FAST) and get_ident() == self._thread:
             self._aside -= 1
@@ -141,10 +157,12 @@ class Watch:
             self._aside = 0
             put(self.machine)
 
+    @_careful
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_own_thread and (place := self.machine.places.of(sys._getframe(1))) is not None:
             self.machine.guarded(self.machine.training.registered, name, parameter, place)
 
+    @_careful
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
             return
@@ -155,6 +173,7 @@ class Watch:
         if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
             self._aside = int(take(self.machine))  # What a step of torch's own writes is noted once, after it.
 
+    @_careful
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_own_thread:
             return

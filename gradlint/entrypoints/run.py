@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -98,6 +99,10 @@ class _Watching:
         if threading.current_thread() is not threading.main_thread():
             self._problem = "torch is imported in another thread than the main one: nothing is watched"
             return
+        version = str(getattr(sys.modules["torch"], "__version__", ""))
+        if [int(one) for one in re.findall(r"\d+", version)[:2]] < [2, 2]:
+            self._problem = f"torch {version} is older than 2.2: nothing is watched"
+            return
         try:
             from gradlint.concrete.places import Places
             from gradlint.concrete.watching import Watch
@@ -112,7 +117,8 @@ class _Watching:
         """Write the findings, and return the exit code; what goes wrong in that is said in one line."""
         watch = self._watch
         if watch is None:
-            complain(self._problem)
+            absent = isinstance(ended.error, ModuleNotFoundError) and ended.error.name == "torch"
+            complain("this Python has no torch: nothing was watched" if absent else self._problem)
             return ended.code
         try:
             watch.end(ended.error)

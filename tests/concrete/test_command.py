@@ -150,6 +150,8 @@ def test_an_error_between_samples_says_how_to_see_it(tmp_path: Path) -> None:
         (("--nothing", "a.py"), "--nothing"),
         (("-o", "nowhere/found.txt", "a.py"), "there is no directory nowhere"),
         (("--select", "XYZ", "a.py"), "XYZ"),
+        (("--summary", "run.txt", "a.py"), "run.txt: the name ends neither in .json nor in .html"),
+        (("--summary", "nowhere/run.json", "a.py"), "there is no directory nowhere"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -170,3 +172,73 @@ def test_forks_and_threads_are_not_watched(tmp_path: Path) -> None:
     )
     ran = command(tmp_path, "a.py")
     assert ran.stdout == "[2.0, 2.0]\n" and ran.stderr.count("\n") == 1, ran.stderr
+
+
+FORKED = """
+import os, torch
+x = torch.ones(2, requires_grad=True)
+x.sum().backward()
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_forked_process_reports_nothing(tmp_path: Path) -> None:
+    """Also where it runs to the end of the program."""
+    (tmp_path / "a.py").write_text(FORKED)
+    assert command(tmp_path, "a.py").stderr.count("\n") == 1
+
+
+WORKERS = """
+import multiprocessing
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+def work(number):
+    return float((torch.ones(2, requires_grad=True) * number).sum().detach())
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for (x,) in DataLoader(TensorDataset(torch.randn(8, 2)), batch_size=4, num_workers=1):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(work, [1, 2]))
+"""
+
+
+def test_workers_work(tmp_path: Path) -> None:
+    """Those of a loader, which are forked, and those that import the program again."""
+    (tmp_path / "a.py").write_text(WORKERS)
+    ran = command(tmp_path, "a.py")
+    assert ran.returncode == 0 and ran.stdout == "[2.0, 4.0]\n", ran.stderr
+    assert ran.stderr.count("gradlint:") == 1 and "2 steps; 0 findings" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys\nsys.modules['torch'] = None\nimport torch", "this Python has no torch: nothing was watched"),
+        ("import old\nimport torch", "torch 2.1.0 is older than 2.2: nothing is watched"),
+    ],
+)
+def test_torch_that_cannot_be_watched(text: str, said: str, tmp_path: Path) -> None:
+    """One line says so."""
+    (tmp_path / "old.py").write_text("import sys; sys.path.insert(0, 'old')")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "torch.py").write_text("__version__ = '2.1.0'")
+    (tmp_path / "a.py").write_text(text)
+    ran = command(tmp_path, "a.py")
+    assert ran.stderr.splitlines()[-1] == f"gradlint: {said}"
+
+
+def test_a_report_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """Of a program that has ended well; the code of one that has not stays."""
+    (tmp_path / "a.py").write_text("import torch, shutil, sys\nshutil.rmtree('out')\nsys.exit(int(sys.argv[1]))")
+    for given, code in (("0", 2), ("5", 5)):
+        (tmp_path / "out").mkdir()
+        ran = command(tmp_path, "--summary", "out/run.json", "a.py", given)
+        assert ran.returncode == code and "gradlint: error: out/run.json: cannot be written" in ran.stderr

@@ -13,6 +13,7 @@ from torch.nn.modules import module as hooks
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import DeviceContext
 
+from gradlint.concrete.measures import Measures
 from gradlint.concrete.places import Places
 from gradlint.concrete.schedule import Sampler, Schedule
 from gradlint.concrete.watching import Watch
@@ -124,3 +125,17 @@ def test_a_time_limit_ends_the_watching(tmp_path: Path) -> None:
     text = "import torch\nx = torch.ones(2)\nfor _ in range(1000):\n    x = x * 1\n"
     found = watched(text, tmp_path, schedule=Schedule(seconds=0.0))
     assert found.complaints == [] and found.operations == 256
+
+
+@pytest.mark.parametrize("name", ["entered", "iteration_ended"])
+def test_a_mistake_in_a_hook_ends_the_watching(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one line, and the program goes on."""
+
+    def crash(*_: object) -> None:
+        raise LookupError("our own")
+
+    monkeypatch.setattr(Measures, name, crash)
+    found = watched(LOOP.format(body="loss.backward()"), tmp_path)
+    assert found.error is None and len(found.complaints) == 1
+    assert "internal error: LookupError: our own" in found.complaints[0]
+    assert _modes() == []

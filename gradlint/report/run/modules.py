@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from statistics import median
 
 from gradlint.domain.run import Run, Series
@@ -53,8 +52,8 @@ def middle(values: Iterable[float | None]) -> float | None:
 def modules(run: Run) -> list[Module]:
     """Return the modules of a run, in the order of its parameters."""
     found: dict[tuple[str, str], list[Series]] = {}
-    for (name, layer), group in groupby(run.parameters, key=lambda one: (one.module or one.name, one.layer)):
-        found.setdefault((name, layer), []).extend(group)
+    for one in run.parameters:
+        found.setdefault((one.module if one.layer else one.name, one.layer), []).append(one)
     return [_module(name, layer, parts) for (name, layer), parts in found.items()]
 
 
