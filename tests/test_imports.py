@@ -94,13 +94,16 @@ HIDDEN = {
         "gradlint.entrypoints.taped",  # Only pages with pictures need what draws them.
     },
     "gradlint.entrypoints.run": {  # What imports torch waits until the program does, and the report for its end.
-        *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),
-        *("gradlint.report.formats", "gradlint.report.paint", "gradlint.report.paths", "gradlint.report.report"),
-        *("gradlint.report.summary", "gradlint.rules.registry"),
+        *("gradlint.concrete.places", "gradlint.concrete.watching", "gradlint.entrypoints.run_report"),
     },
     "gradlint.concrete.watch": {  # The same, for a name of the public interface.
-        *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.watching"),
-        *("gradlint.report.concise", "gradlint.report.paint", "gradlint.settings.nearest"),
+        *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.schedule"),
+        *(
+            "gradlint.concrete.watching",
+            "gradlint.report.concise",
+            "gradlint.report.paint",
+            "gradlint.settings.nearest",
+        ),
     },
     "gradlint.concrete.losses": {"gradlint.detect.formula.losses"},  # Only the report asks what losses take.
     "gradlint.entrypoints.scan": {"gradlint.entrypoints.scanning"},  # It needs pyarrow, which is an extra.

@@ -46,7 +46,7 @@ class Blame:
         self.exit: Place | None = None
         """Where a value that required grad has become a Python number last: nobody sees what is made of that."""
 
-    def operation(self, error: RuntimeError, op: str, given: list[torch.Tensor], place: Place) -> None:
+    def operation(self, error: Exception, op: str, given: list[torch.Tensor], place: Place) -> None:
         """Explain why torch refuses a write."""
         said = str(error)
         kind = next((kind for words, kind in _WRITES.items() if words in said), None)

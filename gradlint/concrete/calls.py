@@ -15,10 +15,12 @@ Tensor = torch.Tensor
 class Call:
     """A call of backward or `grad`: its roots, and the nodes that it runs through."""
 
-    def __init__(self, name: str, roots: list[Tensor], inputs: list[Tensor] | None, retains: bool) -> None:
+    def __init__(
+        self, name: str, roots: list[Tensor], inputs: list[Tensor] | None, retains: bool, since: int = 0
+    ) -> None:
         self.name, self.roots, self.inputs, self.retains = name, roots, inputs, retains
         nodes = [root.grad_fn for root in roots]
-        self.ways = nodes_below(nodes)
+        self.ways = nodes_below(nodes, since)
         self.leaves = leaves_of(self.ways)
         self.leaves += [root for root in roots if root.requires_grad and root.grad_fn is None]
         if inputs is not None:
@@ -34,8 +36,8 @@ class Call:
         return self.name == "backward"
 
     @classmethod
-    def of(cls, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
-        """Read the arguments, by the signatures of torch 2.2 to 2.13."""
+    def of(cls, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], since: int = 0) -> Call:
+        """Read the arguments, by the signatures of torch 2.2 to 2.13; `since` is as for `nodes_below`."""
         names: tuple[str, ...]
         if func is torch.Tensor.backward:
             names = ("root", "gradient", "retain_graph", "create_graph", "inputs")
@@ -52,6 +54,7 @@ class Call:
             list(tensors_in((roots,))),
             None if inputs is None else list(tensors_in((inputs,))),
             bool(given.get("create_graph") if retain is None else retain),
+            since,
         )
 
 

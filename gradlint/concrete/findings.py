@@ -17,7 +17,9 @@ from gradlint.checker import Checker
 from gradlint.concrete.places import Place
 from gradlint.concrete.places import Places as Tracks
 from gradlint.concrete.seen import Seen, carried_by
+from gradlint.concrete.training import USELESS
 from gradlint.domain.event import Event
+from gradlint.domain.fault.lost_gradient import ParameterNeverReached
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.judgement import Verdict, findings_of, judge, shown
@@ -112,10 +114,17 @@ class Judged(Frozen):
     unplaced: tuple[Seen, ...] = ()
 
 
-def judged(seen: Iterable[Seen], configs: Configs, error: BaseException | None = None) -> Judged:
+_ABSENT = frozenset(one.__name__ for one in (ParameterNeverReached, *USELESS))
+"""The faults of what did not happen, which is said of the iterations that were watched."""
+
+
+def judged(
+    seen: Iterable[Seen], configs: Configs, error: BaseException | None = None, *, scope: str | None = None
+) -> Judged:
     """Let the rules judge what was seen, each file by its configuration and its comments.
 
     An `error` that ended the program, of which nothing was seen, is looked for in what a check of its file finds.
+    `scope` says in words how much was watched, where that was not all.
     """
     sources, rules, checker = Sources(), all_rules(), Checker()
     said: dict[str, list[Verdict]] = {}
@@ -129,9 +138,18 @@ def judged(seen: Iterable[Seen], configs: Configs, error: BaseException | None =
             home = next(unit for unit in sources.units if verdict.report.node in _places(unit))
             said.setdefault(home.file, []).append(verdict)
     files = [_checked(file, verdicts, sources, configs, checker) for file, verdicts in sorted(said.items())]
+    if scope is not None:
+        files = [replace(file, findings=tuple(_within(one, scope) for one in file.findings)) for file in files]
     if error is not None and not carried_by(error):
         files += _explained(error, configs, checker)
     return Judged(Outcome(tuple(files)), tuple(unplaced))
+
+
+def _within(finding: Finding, scope: str) -> Finding:
+    """Return a finding that says of which part of the run it is true, where it says that something did not happen."""
+    if finding.evidence is None or finding.evidence.fault not in _ABSENT:
+        return finding
+    return replace(finding, message=f"{scope}, {finding.message}")
 
 
 def _explained(error: BaseException, configs: Configs, checker: Checker) -> Iterator[Checked]:

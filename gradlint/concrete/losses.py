@@ -21,6 +21,9 @@ WATCHED = (
 _KEPT = traits.RESHAPES | traits.PERMUTES | {"index", "float"}
 """What leaves values as they are."""
 
+SOUGHT = (CrossedShapes, WrongActivation)
+"""The faults that are looked for in each loss that is watched."""
+
 
 class Given(NamedTuple):
     """A loss, the operation that gave its first argument, and the shapes of both."""

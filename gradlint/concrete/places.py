@@ -7,6 +7,7 @@ leads to one expression of the source; before, it leads to the statement of its 
 from __future__ import annotations
 
 import sysconfig
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -58,6 +59,7 @@ class Places:
 
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
+        self._places: dict[tuple[int, int], Place] = {}
 
     def of(self, frame: FrameType | None) -> Place | None:
         """Return the innermost place of the user's code from a frame outwards."""
@@ -65,13 +67,21 @@ class Places:
         while frame is not None:
             code = frame.f_code
             name = code.co_filename
-            is_own = known.get(name)
-            if is_own is None:
-                is_own = known[name] = self.is_own(name)
-            if is_own:
-                return Place(code, frame.f_lasti)
+            if name not in known:
+                known[name] = self.is_own(name)
+            if known[name]:
+                key = id(code), frame.f_lasti
+                place = self._places.get(key)
+                if place is None:
+                    place = self._places[key] = Place(code, frame.f_lasti)
+                return place
             frame = frame.f_back
         return None
+
+    @property
+    def visited(self) -> Iterable[Place]:
+        """Return the places that were asked about; that they are kept is why the address of a code tells it apart."""
+        return self._places.values()
 
     @staticmethod
     def is_own(name: str) -> bool:

@@ -45,11 +45,18 @@ class Way(NamedTuple):
     label: Label | None
 
 
-def nodes_below(roots: Iterable[Any]) -> list[Way]:
+def sequence_number() -> int:
+    """Return the number that the next node of this thread will have, or less."""
+    number: int = torch._C._autograd._get_sequence_nr()
+    return number
+
+
+def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
     """Return the nodes that a backward from these may run through.
 
     A node without a label belongs to the operation that has used its result: operations of several nodes label the last
-    one. A custom function is an operation of its own, which nothing has labelled.
+    one. A custom function is an operation of its own, which nothing has labelled, and so may be what was made before
+    the node of the number `since`, while nobody watched.
     """
     found: dict[Any, Way] = {}
     stack = [(root, label_of(root)) for root in roots if root is not None]
@@ -60,9 +67,10 @@ def nodes_below(roots: Iterable[Any]) -> list[Way]:
         found[node] = Way(node, label)
         for below, _ in node.next_functions:
             if below is not None and below not in found:
-                own = label_of(below)
-                inherited = None if isinstance(below, BackwardCFunction) else label
-                stack.append((below, own or inherited))
+                own = below.metadata.get(LABEL)
+                if own is None and not isinstance(below, BackwardCFunction):
+                    own = None if since and below._sequence_nr() < since else label
+                stack.append((below, own))
     return list(found.values())
 
 

@@ -16,6 +16,10 @@ from gradlint.domain.fault.lost_gradient import ParameterNeverReached
 
 Tensor = torch.Tensor
 _CLEARS = frozenset({"zero_", "_foreach_zero_"})
+USELESS = (fault.ZeroGradMisplaced, fault.StepBeforeBackward, fault.BackwardMissing)
+"""The faults by which no step of an optimizer finds gradients."""
+SOUGHT = (fault.ZeroGradMissing, *USELESS, ParameterNeverReached)
+"""The faults that are looked for in all that is watched."""
 _INSTALLED = torch.__path__[0]
 
 
@@ -61,6 +65,13 @@ class Training:
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
         self._found: dict[object, Seen] = {}
+
+    def resume(self) -> None:
+        """Know nothing of gradients until they are cleared: a backward, a step and a clear may have gone unseen."""
+        self.stepping = None
+        for leaf in self._leaves.values():
+            leaf.filled = leaf.used = leaf.dropped = None
+            leaf.known = False
 
     def leaf(self, tensor: Tensor) -> Leaf:
         """Return what is known of a leaf."""

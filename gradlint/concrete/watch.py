@@ -18,20 +18,31 @@ class Watched:
 
 
 @contextmanager
-def watch(config: Config | None = None, *, quiet: bool = False) -> Iterator[Watched]:
+def watch(
+    config: Config | None = None,
+    *,
+    quiet: bool = False,
+    iterations: int | None = None,
+    every: int | None = None,
+    seconds: float | None = None,
+) -> Iterator[Watched]:
     """Watch what the block does under torch, in this thread, and report what autograd did wrong.
+
+    All of it is watched, or the first `iterations`, and then as many of `every` so many; an iteration ends with a step
+    of an optimizer. After so many `seconds` nothing is watched any more.
 
     The findings are printed to standard error when the block ends, unless it is `quiet`. What the block raises is
     raised; an error of autograd gets a note that names both of its ends.
     """
     from gradlint.concrete.findings import judged
     from gradlint.concrete.places import Places
+    from gradlint.concrete.schedule import Schedule
     from gradlint.concrete.watching import Watch
     from gradlint.report.concise import concise
     from gradlint.report.paint import Paint
     from gradlint.settings.nearest import Configs
 
-    watched, machine = Watched(), Watch(Places(), _complain)
+    watched, machine = Watched(), Watch(Places(), _complain, Schedule(iterations, every, seconds))
     machine.begin()
     error: BaseException | None = None
     try:
@@ -42,7 +53,7 @@ def watch(config: Config | None = None, *, quiet: bool = False) -> Iterator[Watc
     finally:
         machine.end(error)
         try:
-            watched.findings = judged(machine.seen, Configs(config), error).outcome.findings
+            watched.findings = judged(machine.seen, Configs(config), error, scope=machine.scope).outcome.findings
             for line in () if quiet else concise(watched.findings, Paint(), lambda _: False):
                 print(line, file=sys.stderr)
         except Exception as wrong:

@@ -4,54 +4,91 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+import weakref
 from collections.abc import Callable
+from functools import wraps
+from threading import get_ident
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.modules import module as hooks
 from torch.optim import optimizer as steps
-from torch.overrides import _get_current_function_mode
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Places
+from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
+from gradlint.concrete.stack import put, take
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
 
+_running: weakref.WeakSet[Machine] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    """Watch nothing in a forked process."""
+    for machine in _running:
+        machine.end()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+def _careful(hook: Callable[..., None]) -> Callable[..., None]:
+    """Let no mistake of gradlint's in a hook reach the program."""
+
+    @wraps(hook)
+    def guarded(watch: Watch, *given: Any) -> None:
+        try:
+            hook(watch, *given)
+        except Exception as error:
+            watch.machine.crashed(error)
+
+    return guarded
+
 
 class Watch:
-    """A watch of one thread: it begins and ends once, and what it has seen is there at any time."""
+    """A watch of one thread: it begins and ends once, and what it has seen is there at any time.
 
-    def __init__(self, places: Places, complain: Callable[[str], None]) -> None:
+    Between samples nothing of it is left in torch but the hooks of optimizers, which count.
+    """
+
+    def __init__(self, places: Places, complain: Callable[[str], None], schedule: Schedule | None = None) -> None:
         self.machine = Machine(places, complain)
+        self.sampler = Sampler(schedule or Schedule())
+        self.clock = Clock()
         self._hooks: list[Any] = []
-        self._thread = threading.get_ident()
+        self._module_hooks: list[Any] = []
+        self._thread = get_ident()
         self._aside = 0
+        """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
+        self.was_paused = False
+        """Whether the end came between samples."""
 
     def begin(self) -> None:
         """Watch this thread from here on."""
         self._hooks = [
             hooks.register_module_parameter_registration_hook(self._registered),
-            hooks.register_module_forward_pre_hook(self._entered),
-            hooks.register_module_forward_hook(self._left, always_call=True),
             steps.register_optimizer_step_pre_hook(self._step_begins),
             steps.register_optimizer_step_post_hook(self._step_ended),
         ]
         self._compile: Any = torch.compile
         torch.compile = self._compiling
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.machine.end)
-        self._enter()
+        _running.add(self.machine)
+        if self.sampler.schedule.seconds is not None:
+            self.machine.ticked = self._ticked
+        self._attach()
 
     def end(self, error: BaseException | None = None) -> None:
         """Stop watching; `error` is what has ended the program."""
+        self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
         self.machine.end()
         self._raised = carried_by(error)
-        self._exit()
+        self._detach()
         for hook in self._hooks:
             hook.remove()
         if torch.compile == self._compiling:
@@ -63,55 +100,111 @@ class Watch:
         return [*self._raised, *self.machine.seen]
 
     @property
+    def scope(self) -> str | None:
+        """Return in words how much was watched; None for all."""
+        if not self.machine.partial:
+            return None
+        return f"in the {self.sampler.watched:,} of {self.sampler.done:,} iterations that were watched"
+
+    @property
     def summary(self) -> str:
         """Return in a line how much was watched."""
         machine, training = self.machine, self.machine.training
-        return f"watched {machine.operations} operations, {training.number} backwards, {training.steps} steps"
+        said = f"watched {machine.operations:,} operations, {training.number:,} backwards, {training.steps:,} steps"
+        return said if self.scope is None else f"{said}, {self.scope}"
 
-    def _enter(self) -> None:
-        enter: Callable[[], object] = self.machine.__enter__
-        enter()
+    def _attach(self) -> None:
+        if not self._module_hooks:
+            self._module_hooks = [hooks.register_module_forward_pre_hook(self._entered)]
+            put(self.machine)
 
-    def _exit(self) -> bool:
-        """Leave the mode, if the program has not entered another one on top of it."""
-        current: Callable[[], object] = _get_current_function_mode
-        if current() is not self.machine:
-            return False
-        leave: Callable[[None, None, None], object] = self.machine.__exit__
-        leave(None, None, None)
-        return True
+    def _detach(self) -> None:
+        """Leave torch, unless the machine is at work, in a backward: it passes calls on until it can leave."""
+        if self._module_hooks and (self._aside or take(self.machine)):
+            for hook in self._module_hooks:
+                hook.remove()
+            self._module_hooks, self._aside = [], 0
 
     def _compiling(self, *args: Any, **kwargs: Any) -> Any:
         self.machine.end("torch.compile is called: what is compiled cannot be watched, and watching ends")
-        self._exit()
+        self._detach()
         return self._compile(*args, **kwargs)
 
+    @_careful
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
+        if self.machine.measures.is_naming and self._is_watched:
+            self.machine.measures.entered(module)
+        if self._aside and self.machine.training.stepping is not None:
+            self._return()  # The step of an optimizer has failed, and the program goes on.
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
             return
-        if self._aside or self._exit():
+        if len(self._module_hooks) == 1:
+            self._module_hooks.append(hooks.register_module_forward_hook(self._left, always_call=True))
+        if self._aside or take(self.machine):
             self._aside += 1
 
+    @_careful
     def _left(self, module: nn.Module, args: Any, result: Any) -> None:
-        if self._aside and isinstance(module, _FAST) and threading.get_ident() == self._thread:
+        if self._aside and isinstance(module, _FAST) and get_ident() == self._thread:
             self._aside -= 1
             if not self._aside:
-                self._enter()
+                put(self.machine)
 
+    def _return(self) -> None:
+        """Be there again after the step of an optimizer."""
+        if self._aside:
+            self._aside = 0
+            put(self.machine)
+
+    @_careful
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
-        if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
+        if self._is_own_thread and (place := self.machine.places.of(sys._getframe(1))) is not None:
             self.machine.guarded(self.machine.training.registered, name, parameter, place)
 
+    @_careful
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
-            self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
+            return
+        closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
+        self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        if not closure:
+            self.machine.guarded(self.machine.measures.step_begins, optimizer)
+        if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
+            self._aside = int(take(self.machine))  # What a step of torch's own writes is noted once, after it.
 
+    @_careful
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self._is_watched:
+        if not self._is_own_thread:
+            return
+        if self.machine.on:
+            self._return()
             self.machine.guarded(self.machine.step_ended, optimizer)
+        if self.sampler.ends_iteration(optimizer):
+            self._iteration_ended()
+
+    def _iteration_ended(self) -> None:
+        """Begin or end a sample, where this iteration is the last one before or in it."""
+        machine, was_on = self.machine, self.machine.on
+        if was_on:
+            machine.guarded(machine.measures.iteration_ended, self.sampler.done)
+        self.clock.iteration_ended(was_on)
+        if self.sampler.next_is_watched(was_on) and not machine.over:
+            if not was_on:
+                machine.resume()
+                self._attach()
+        elif was_on or self._module_hooks:
+            machine.pause()
+            self._detach()
+
+    def _ticked(self) -> None:
+        if self.sampler.is_late:
+            self.machine.pause()
+
+    @property
+    def _is_own_thread(self) -> bool:
+        return get_ident() == self._thread
 
     @property
     def _is_watched(self) -> bool:
-        return self.machine.on and threading.get_ident() == self._thread
+        return self.machine.on and self._is_own_thread

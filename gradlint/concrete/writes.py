@@ -25,6 +25,10 @@ class Writes:
     def __init__(self) -> None:
         self._by_storage: OrderedDict[int, deque[Written]] = OrderedDict()
 
+    def clear(self) -> None:
+        """Know of no write: others may have followed unseen."""
+        self._by_storage.clear()
+
     def note(self, memory: tuple[int, int], op: str, place: Place) -> None:
         """Note a write to a storage that has this version now."""
         storage, version = memory

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from gradlint.domain.assumption import AssumptionKind
 from gradlint.domain.confirmation import Confirmation
+from gradlint.domain.run import Observed
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
@@ -126,6 +127,7 @@ class Finding:
     `message` says what torch will do, `hint` what to write instead. `span` is the cause. `lines` is the range of
     rows of the statement (first, last) on any of which a `# noqa` counts. `confirmation` is set where torch was asked.
     `assumptions` are what it rests on and what was not known; an error rests on none.
+    `run` says whether it was seen in a run of the program, where one is known.
     `evidence` is what the fault says of itself; its `places` have no text of their own.
     """
 
@@ -142,6 +144,7 @@ class Finding:
     fix: Fix | None = None
     confirmation: Confirmation | None = None
     assumptions: tuple[Assumed, ...] = ()
+    run: Observed | None = None
     evidence: Evidence | None = field(default=None, compare=False)
 
     @property

@@ -19,6 +19,7 @@ from gradlint.domain.finding import Finding
 from gradlint.entrypoints import showing
 from gradlint.entrypoints.adoption_options import adoption_options
 from gradlint.entrypoints.fixing import broken, diff, shown, write_files
+from gradlint.entrypoints.occurrence_option import marked, occurrence_of, occurrence_option
 from gradlint.entrypoints.output_options import output_options, refuse_file, write_output_file
 from gradlint.entrypoints.plugin_options import plugin_options
 from gradlint.entrypoints.problem import complain, config_errors_as_problems, no_such_file
@@ -73,6 +74,7 @@ class Options:
     confirm_seconds: float
     sandbox: Choice
     trust: bool
+    run: Path | None
     baseline: str | None
     write_baseline: Path | None
     add_noqa: bool
@@ -113,6 +115,7 @@ _OWN = [one.name for one in fields(Options) if one.name != "configs"]
 @click.option("--only-confirmed", is_flag=True, help="Confirm, and report only confirmed findings.")
 @click.option("--confirm-seconds", type=SECONDS, default=60.0, show_default=True, metavar="N", help=_SECONDS_HELP)
 @sandbox_options
+@occurrence_option
 @adoption_options
 @plugin_options
 @click.option("--follow-links", is_flag=True, help="Also read and fix files outside of the tree to which links lead.")
@@ -152,13 +155,14 @@ def run(options: Options) -> int:
     refuse_file("--output-file", options.output_file)
     refuse_file("--write-baseline", options.write_baseline)
     configs = options.configs
-    terms = _terms(options)
+    occurrence, terms = occurrence_of(options.run), _terms(options)
     adopting = _adopting(options, configs)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
     outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
     outcome, notes, unsettled = adopting.settle(outcome) if adopting is not None else (outcome, [], [])
+    outcome, changed = marked(outcome, occurrence, options.run)
     outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
     limit = f"given up after {options.file_seconds:g} s of processor time; `--file-seconds` gives a file more"
     problems = [
@@ -173,7 +177,7 @@ def run(options: Options) -> int:
         complain(crash.line)
         if options.traceback:
             click.echo(crash.trace, err=True)
-    for warning in outcome.warnings:
+    for warning in (*outcome.warnings, *changed):
         complain(f"warning: {warning}")
     unwritten = _print(outcome, options, configs, piped)
     for note in () if options.quiet else notes:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
-from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradlint.concrete.schedule import Schedule
 from gradlint.concrete.start import Ended, once_imported, run_module, run_script
-from gradlint.entrypoints.output_options import output_options, refuse_file, write_output_file
+from gradlint.entrypoints.output_options import output_options, refuse_file
 from gradlint.entrypoints.problem import Problem, complain, config_errors_as_problems, no_such_file
+from gradlint.entrypoints.sampling_options import sampling_options, schedule_of
 from gradlint.entrypoints.settings_options import configs_of, settings_options
+from gradlint.entrypoints.summary_options import refuse_summary, summary_options
 from gradlint.settings.nearest import Configs
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ _NEVER = dict.fromkeys(("ignore_noqa", "follow_links", "fix", "fix_only", "unsaf
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
 @settings_options
 @output_options
+@sampling_options
+@summary_options
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGUMENTS]...")
 @click.pass_context
@@ -38,20 +42,25 @@ def run(context: click.Context, /, module: str | None, program: tuple[str, ...],
 
     Everything after the script, or after `-m MODULE`, is the program's. It runs in this process, with all rights that
     you have: this is no sandbox. Its output, its results and its exit code stay as they are; findings go to standard
-    error, or to `--output-file`.
+    error, or to `--output-file`. Where they cannot be written, a program that ends with 0 ends with 2.
     """
+    schedule = schedule_of(options)
     with config_errors_as_problems():
         configs = configs_of({**options, **_NEVER})
         refuse_file("--output-file", options["output_file"])
-    watch = _Watching(os.getcwd())
+        for file in options["summary"]:
+            refuse_summary(file)
+    watch, process = _Watching(os.getcwd(), schedule), os.getpid()
     once_imported(watch.begin)
     ended = run_script(_script(program), program[1:]) if module is None else run_module(module, program)
     with suppress(BrokenPipeError):
         sys.stdout.flush()
-    watch.report(ended, configs, options)
+    if os.getpid() != process:  # A forked process that has come to the end of the program, too.
+        context.exit(ended.code)
+    code = watch.report(ended, module or program[0], configs, options)
     if isinstance(ended.error, KeyboardInterrupt):
         _interrupt()
-    context.exit(ended.code)
+    context.exit(code)
 
 
 def _script(program: tuple[str, ...]) -> str:
@@ -80,8 +89,8 @@ def _interrupt() -> None:
 class _Watching:
     """The watch of a program, from when it imports torch to its end."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
+    def __init__(self, folder: str, schedule: Schedule) -> None:
+        self._folder, self._schedule = folder, schedule
         self._watch: Watch | None = None
         self._problem = "the program has not imported torch: nothing was watched"
 
@@ -90,47 +99,34 @@ class _Watching:
         if threading.current_thread() is not threading.main_thread():
             self._problem = "torch is imported in another thread than the main one: nothing is watched"
             return
+        version = str(getattr(sys.modules["torch"], "__version__", ""))
+        if [int(one) for one in re.findall(r"\d+", version)[:2]] < [2, 2]:
+            self._problem = f"torch {version} is older than 2.2: nothing is watched"
+            return
         try:
             from gradlint.concrete.places import Places
             from gradlint.concrete.watching import Watch
 
-            self._watch = Watch(Places(), complain)
+            self._watch = Watch(Places(), complain, self._schedule)
             self._watch.begin()
         except Exception as error:
             self._watch = None
             self._problem = f"this torch cannot be watched: {type(error).__name__}: {error}"
 
-    def report(self, ended: Ended, configs: Configs, options: dict[str, Any]) -> None:
-        """Write the findings; what goes wrong in that is said in one line."""
+    def report(self, ended: Ended, program: str, configs: Configs, options: dict[str, Any]) -> int:
+        """Write the findings, and return the exit code; what goes wrong in that is said in one line."""
         watch = self._watch
         if watch is None:
-            return complain(self._problem)
+            absent = isinstance(ended.error, ModuleNotFoundError) and ended.error.name == "torch"
+            complain("this Python has no torch: nothing was watched" if absent else self._problem)
+            return ended.code
         try:
             watch.end(ended.error)
             with suppress(OSError):
                 os.chdir(self._folder)
-            self._write(watch, ended, configs, options)
+            from gradlint.entrypoints.run_report import write
+
+            return ended.code if write(watch, ended, program, configs, options) else ended.code or 2
         except Exception as error:
             complain(f"internal error: {type(error).__name__}: {error}; there is no report")
-
-    def _write(self, watch: Watch, ended: Ended, configs: Configs, options: dict[str, Any]) -> None:
-        from gradlint.concrete.findings import judged
-        from gradlint.report.formats import writer
-        from gradlint.report.paint import Paint
-        from gradlint.report.paths import checkout
-        from gradlint.report.report import Report
-        from gradlint.report.summary import counted
-        from gradlint.rules.registry import all_rules
-
-        outcome = judged(watch.seen, configs, ended.error).outcome
-        output: Path | None = options["output_file"]
-        paint = Paint.for_stream(sys.stderr if output is None else None, choice=options["color"])
-        report = Report(outcome.findings, outcome.texts, all_rules(), configs.fixes, paint=paint, root=checkout())
-        pieces: Iterable[str] = writer(options["output_format"] or configs.of(Path.cwd()).output_format)(report)
-        if output is None:
-            for piece in pieces:
-                click.echo(piece, err=True, color=paint.enabled)
-        elif (problem := write_output_file(output, pieces)) is not None:
-            complain(f"error: {problem}")
-        if not options["quiet"]:
-            complain(f"{watch.summary}; {counted(len(outcome.findings), 'finding')}")
+            return ended.code or 2

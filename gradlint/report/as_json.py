@@ -37,6 +37,7 @@ def _finding(finding: Finding, url: str | None, fingerprint: str) -> dict[str, o
         "fingerprint": fingerprint,
         "fix": None if finding.fix is None else _fix(finding.fix),
         **({} if finding.confirmation is None else {"confirmation": asdict(finding.confirmation)}),
+        **({} if finding.run is None else {"run": {**asdict(finding.run), "text": finding.run.said}}),
     }
 
 

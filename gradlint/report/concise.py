@@ -59,12 +59,12 @@ def repro(finding: Finding) -> Iterator[str]:
 
 
 def verdict(finding: Finding) -> str:
-    """Return what torch says of the finding, where it was asked."""
-    asked = finding.confirmation
+    """Return what torch says of the finding, where it was asked, and what a run of the program does."""
+    asked, run = finding.confirmation, "" if finding.run is None else f" ({finding.run.said})"
     if asked is None:
-        return ""
+        return run
     why = "" if asked.verdict == "confirmed" else f": {on_one_line(asked.reason)}"
-    return f" ({asked.verdict}{why})"
+    return f" ({asked.verdict}{why}){run}"
 
 
 def star(finding: Finding, paint: Paint, fixes: Fixes) -> str:

@@ -52,5 +52,7 @@ def _paragraph(finding: Finding, text: str, paint: Paint, fixes: Fixes, urls: Ur
     if asked := finding.confirmation:
         said = asked.error.strip().split("\n")[0] if asked.error else asked.reason
         yield f" {paint.faint('=')} {paint.bold(asked.verdict)}: {on_one_line(said)}"
+    if finding.run is not None:
+        yield f" {paint.faint('=')} {paint.bold('run')}: {finding.run.said}"
     if url is not None:
         yield f" {paint.faint('=')} {paint.bold('see')}: {url} (`gradlint rule {finding.code}`)"

@@ -13,6 +13,7 @@ from torch import nn
 
 from gradlint.concrete.findings import judged
 from gradlint.concrete.places import Places
+from gradlint.concrete.schedule import Schedule
 from gradlint.concrete.watching import Watch
 from gradlint.domain.finding import Finding
 from gradlint.settings.config import Config
@@ -26,15 +27,16 @@ class Found(NamedTuple):
     complaints: list[str]
     error: Exception | None
     names: dict[str, object]
+    operations: int = 0
 
 
-def watched(text: str, folder: Path, *, config: Config | None = None) -> Found:
+def watched(text: str, folder: Path, *, config: Config | None = None, schedule: Schedule | None = None) -> Found:
     """Run a text as a program and report what was seen, without the check of its file."""
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     complaints: list[str] = []
     names: dict[str, object] = {"__name__": "__main__", "nn": nn}
-    watch = Watch(Places(), complaints.append)
+    watch = Watch(Places(), complaints.append, schedule)
     error: Exception | None = None
     torch.manual_seed(0)
     watch.begin()
@@ -47,7 +49,8 @@ def watched(text: str, folder: Path, *, config: Config | None = None) -> Found:
     finally:
         watch.end(error)
         torch.set_grad_enabled(True)
-    return Found(judged(watch.seen, Configs(config or Config())).outcome.findings, complaints, error, names)
+    findings = judged(watch.seen, Configs(config or Config()), scope=watch.scope).outcome.findings
+    return Found(findings, complaints, error, names, watch.machine.operations)
 
 
 def codes_at(found: Found) -> set[tuple[str, int]]:

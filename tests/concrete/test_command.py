@@ -16,10 +16,19 @@ BROKEN = "import torch\nx = torch.ones(2, requires_grad=True)\nx += 1\n"
 
 def command(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a folder."""
+    return _gradlint(folder, "run", *arguments)
+
+
+def checked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Check files in a folder."""
+    return _gradlint(folder, "check", "--isolated", "--no-cache", "--quiet", "--jobs", "1", *arguments)
+
+
+def _gradlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     return subprocess.run(
-        [sys.executable, "-m", "gradlint", "run", *arguments],
+        [sys.executable, "-m", "gradlint", *arguments],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -108,15 +117,41 @@ def test_an_error_that_is_caught_is_none(tmp_path: Path) -> None:
     assert ran.returncode == 0 and "leaf-inplace" not in ran.stderr
 
 
+LATE = """
+import torch
+w = torch.ones(2, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for step in range(9):
+    optimizer.zero_grad()
+    (w * 2).sum().backward()
+    optimizer.step()
+w += 1
+"""
+
+
+def test_an_error_between_samples_says_how_to_see_it(tmp_path: Path) -> None:
+    """Both ends are there with --all, and in what a check of the file finds."""
+    (tmp_path / "a.py").write_text(LATE)
+    ran = command(tmp_path, "--iterations", "2", "a.py")
+    assert "leaf-inplace" in ran.stderr and "while nothing was watched: `--all` watches all of it" in ran.stderr
+    assert "in the 2 of 9 iterations that were watched; 1 finding" in ran.stderr
+    ran = command(tmp_path, "--all", "a.py")
+    assert "leaf-inplace" in ran.stderr and "nothing was watched" not in ran.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("--all", "--every", "3", "a.py"), "--all excludes --iterations and --every"),
+        (("--iterations", "0", "a.py"), "--iterations"),
         ((), "name a script, or a module with -m"),
         (("nothing.py",), "nothing.py: no such file or directory"),
         ((".",), ".: is a directory; name a script, or a module with -m"),
         (("--nothing", "a.py"), "--nothing"),
         (("-o", "nowhere/found.txt", "a.py"), "there is no directory nowhere"),
         (("--select", "XYZ", "a.py"), "XYZ"),
+        (("--summary", "run.txt", "a.py"), "run.txt: the name ends neither in .json nor in .html"),
+        (("--summary", "nowhere/run.json", "a.py"), "there is no directory nowhere"),
     ],
 )
 def test_bad_usage_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -137,3 +172,73 @@ def test_forks_and_threads_are_not_watched(tmp_path: Path) -> None:
     )
     ran = command(tmp_path, "a.py")
     assert ran.stdout == "[2.0, 2.0]\n" and ran.stderr.count("\n") == 1, ran.stderr
+
+
+FORKED = """
+import os, torch
+x = torch.ones(2, requires_grad=True)
+x.sum().backward()
+child = os.fork()
+if child:
+    os.waitpid(child, 0)
+"""
+
+
+def test_a_forked_process_reports_nothing(tmp_path: Path) -> None:
+    """Also where it runs to the end of the program."""
+    (tmp_path / "a.py").write_text(FORKED)
+    assert command(tmp_path, "a.py").stderr.count("\n") == 1
+
+
+WORKERS = """
+import multiprocessing
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+def work(number):
+    return float((torch.ones(2, requires_grad=True) * number).sum().detach())
+
+if __name__ == "__main__":
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for (x,) in DataLoader(TensorDataset(torch.randn(8, 2)), batch_size=4, num_workers=1):
+        optimizer.zero_grad()
+        model(x).pow(2).mean().backward()
+        optimizer.step()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(work, [1, 2]))
+"""
+
+
+def test_workers_work(tmp_path: Path) -> None:
+    """Those of a loader, which are forked, and those that import the program again."""
+    (tmp_path / "a.py").write_text(WORKERS)
+    ran = command(tmp_path, "a.py")
+    assert ran.returncode == 0 and ran.stdout == "[2.0, 4.0]\n", ran.stderr
+    assert ran.stderr.count("gradlint:") == 1 and "2 steps; 0 findings" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import sys\nsys.modules['torch'] = None\nimport torch", "this Python has no torch: nothing was watched"),
+        ("import old\nimport torch", "torch 2.1.0 is older than 2.2: nothing is watched"),
+    ],
+)
+def test_torch_that_cannot_be_watched(text: str, said: str, tmp_path: Path) -> None:
+    """One line says so."""
+    (tmp_path / "old.py").write_text("import sys; sys.path.insert(0, 'old')")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "torch.py").write_text("__version__ = '2.1.0'")
+    (tmp_path / "a.py").write_text(text)
+    ran = command(tmp_path, "a.py")
+    assert ran.stderr.splitlines()[-1] == f"gradlint: {said}"
+
+
+def test_a_report_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    """Of a program that has ended well; the code of one that has not stays."""
+    (tmp_path / "a.py").write_text("import torch, shutil, sys\nshutil.rmtree('out')\nsys.exit(int(sys.argv[1]))")
+    for given, code in (("0", 2), ("5", 5)):
+        (tmp_path / "out").mkdir()
+        ran = command(tmp_path, "--summary", "out/run.json", "a.py", given)
+        assert ran.returncode == code and "gradlint: error: out/run.json: cannot be written" in ran.stderr

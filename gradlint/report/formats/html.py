@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib import resources
-from itertools import groupby
 
 from gradlint import __version__
 from gradlint.domain.finding import SEVERITIES, Finding
 from gradlint.report.printable import printable
 from gradlint.report.report import Report
-from gradlint.report.webpage.article import article
+from gradlint.report.webpage.article import articles
 
 
 def write(report: Report) -> Iterator[str]:
@@ -32,13 +31,7 @@ def write(report: Report) -> Iterator[str]:
     yield '<main id="findings">'
     if not findings:
         yield "<p>Nothing is found.</p>"
-    number = 0
-    for filename, group in groupby(findings, key=lambda finding: finding.filename):
-        yield f"<section><h2>{escape(printable(filename))}</h2>"
-        for finding in group:
-            number += 1
-            yield from article(report, finding, number)
-        yield "</section>"
+    yield from articles(report)
     yield "</main>"
     yield f"<footer>gradlint {escape(__version__)}</footer>"
     yield f"<script>\n{_read('report.js')}</script>"

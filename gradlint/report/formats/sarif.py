@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from urllib.parse import quote
 
 from gradlint import __version__
@@ -74,6 +75,7 @@ def _result(finding: Finding, report: Report) -> dict[str, object]:
             for number, other in enumerate(finding.related, start=1)
         ],
         **({"fixes": fixes} if fixes else {}),
+        **({} if finding.run is None else {"properties": {"run": asdict(finding.run)}}),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
+from itertools import groupby
 
 from gradlint.domain.drawing import Drawing
 from gradlint.domain.finding import Finding
@@ -18,6 +19,17 @@ from gradlint.report.printable import printable, steerless
 from gradlint.report.report import Report
 from gradlint.report.webpage.excerpt import excerpt
 from gradlint.source.documents.kinds import shown_rows
+
+
+def articles(report: Report) -> Iterator[str]:
+    """Yield all findings, file by file."""
+    number = 0
+    for filename, group in groupby(report.standing, key=lambda finding: finding.filename):
+        yield f"<section><h2>{escape(printable(filename))}</h2>"
+        for finding in group:
+            number += 1
+            yield from article(report, finding, number)
+        yield "</section>"
 
 
 def article(report: Report, finding: Finding, number: int) -> Iterator[str]:
@@ -66,6 +78,8 @@ def _facts(report: Report, finding: Finding) -> Iterator[str]:
     if asked := finding.confirmation:
         said = asked.error.strip().split("\n")[0] if asked.error else asked.reason
         rows.append((asked.verdict, escape(on_one_line(said))))
+    if finding.run is not None:
+        rows.append(("run", escape(finding.run.said)))
     rows += [("assumed", coded(one.text)) for one in finding.assumptions]
     for other in finding.related:
         if other.filename is not None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gradlint.domain.confirmation import Confirmation
+from gradlint.domain.run import Observed
 from gradlint.report.as_json import VERSION
 from tests.harness.report import FIX, NAMES, finding, odd_findings, report_of, written
 from tests.harness.schema import OURS, mistakes, read
 
-FULL = finding(
-    fix=FIX, hint="a hint", verdict=Confirmation("confirmed", "it raised", "RuntimeError", "2.13.0", 0.5, "x")
-)
+CONFIRMED = Confirmation("confirmed", "it raised", "RuntimeError", "2.13.0", 0.5, "x")
+FULL = replace(finding(fix=FIX, hint="a hint", verdict=CONFIRMED), run=Observed("not seen", 20))
 
 
 def test_documents_are_as_the_schema_says() -> None:
@@ -23,7 +24,7 @@ def test_documents_are_as_the_schema_says() -> None:
     document = json.loads(written("json", report_of(FULL, *odd_findings())))
     assert mistakes(document, schema) == []
     assert schema["$defs"]["finding"]["properties"]["version"] == {"const": VERSION}
-    for part, data in (("finding", document[0]), ("fix", document[0]["fix"])):
+    for part, data in (("finding", document[0]), ("fix", document[0]["fix"]), ("run", document[0]["run"])):
         assert schema["$defs"][part]["properties"].keys() == data.keys()
     assert [one["filename"] for one in document[1:]] == list(NAMES)
     assert json.loads(written("json", report_of())) == []

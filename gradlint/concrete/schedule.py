@@ -1,0 +1,112 @@
+"""Which iterations of a program are watched."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from statistics import median
+from typing import Any, NamedTuple
+
+ITERATIONS = 10
+"""Of a sample of `gradlint run`: an optimizer that steps less often than the others has mostly stepped by then."""
+
+EVERY = 1000
+"""So that what watching costs a loop of tiny operations, up to two times more, is 1 % of the whole run."""
+
+
+_TIMED = 50
+_ENOUGH = 5
+
+
+class Schedule(NamedTuple):
+    """Samples of so many `iterations`, one `every` so many; the first sample begins with the program.
+
+    Without `iterations`, all are watched; without `every`, there is the first sample only. Nothing is watched any more
+    once so many `seconds` have passed.
+    """
+
+    iterations: int | None = None
+    every: int | None = None
+    seconds: float | None = None
+
+
+class Sampler:
+    """Counts iterations, and tells which are to be watched.
+
+    An iteration ends with the step of an optimizer. Where there are several it is that of one of them: the one that has
+    begun to step last, or else one that steps a second time while that one has not.
+    """
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.done = 0
+        self.watched = 0
+        self.samples = 0
+        self._was_watched = False
+        self._until = None if schedule.seconds is None else time.monotonic() + schedule.seconds
+        self._known: set[int] = set()
+        self._since: set[int] = set()
+        self._last = 0
+
+    def ends_iteration(self, optimizer: Any) -> bool:
+        """Return whether this step of an optimizer ends an iteration."""
+        key = id(optimizer)
+        if key not in self._known:
+            is_first = not self._known
+            self._known.add(key)
+            self._last = key
+            self._since.clear()
+            return is_first  # What the others have done before belongs to the same iteration.
+        if key in self._since:
+            self._last = key
+        self._since.add(key)
+        if key != self._last:
+            return False
+        self._since.clear()
+        return True
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether the time for watching is over."""
+        return self._until is not None and time.monotonic() >= self._until
+
+    def next_is_watched(self, this_was: bool) -> bool:
+        """Count an iteration, and return whether the next one is to be watched."""
+        self.done += 1
+        self.watched += this_was
+        self.samples += this_was and not self._was_watched
+        self._was_watched = this_was
+        iterations, every = self.schedule.iterations, self.schedule.every
+        if self._until is not None and self.is_late:
+            return False
+        return iterations is None or (self.done if every is None else self.done % every) < iterations
+
+
+class Clock:
+    """Times iterations, those that are watched and those that are not: the last of each."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self._last = self.start
+        self._was_watched = True
+        self._times: dict[bool, deque[float]] = {True: deque(maxlen=_TIMED), False: deque(maxlen=_TIMED)}
+
+    def iteration_ended(self, watched: bool) -> None:
+        """Note how long an iteration took. The first of a sample, or after one, also pays for what begins or ends."""
+        now = time.monotonic()
+        if watched == self._was_watched:
+            self._times[watched].append(now - self._last)
+        self._was_watched, self._last = watched, now
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the watching began."""
+        return time.monotonic() - self.start
+
+    @property
+    def slowdown(self) -> float | None:
+        """Return how many times as long a watched iteration takes, by the medians; None where that is not known."""
+        watched, others = self._times[True], self._times[False]
+        if min(len(watched), len(others)) < _ENOUGH or not median(others):
+            return None
+        return median(watched) / median(others)

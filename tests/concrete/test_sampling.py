@@ -1,0 +1,141 @@
+"""What is watched of a run, and that what nobody saw is not taken for what did not happen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn, overrides
+from torch.nn.modules import module as hooks
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import DeviceContext
+
+from gradlint.concrete.measures import Measures
+from gradlint.concrete.places import Places
+from gradlint.concrete.schedule import Sampler, Schedule
+from gradlint.concrete.watching import Watch
+from tests.concrete.running import codes_at, watched
+
+_modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
+
+HEAD = "import torch\nfrom torch import nn\nmodel = nn.Linear(4, 2)\n"
+HEAD += "optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)\nx = torch.randn(8, 4)\n"
+LOOP = HEAD + "for step in range(20):\n    optimizer.zero_grad()\n    loss = model(x).pow(2).mean()\n"
+LOOP += "    {body}\n    optimizer.step()\n"
+FEW = Schedule(iterations=2, every=5)
+
+
+def _order(schedule: Schedule, names: str) -> list[int]:
+    """Return which iterations are watched while optimizers step in this order."""
+    sampler, on, watched = Sampler(schedule), True, []
+    optimizers = {name: object() for name in names}
+    for name in names:
+        if sampler.ends_iteration(optimizers[name]):
+            if on:
+                watched.append(sampler.done)
+            on = sampler.next_is_watched(on)
+    return watched
+
+
+def test_samples_come_every_so_many_iterations() -> None:
+    """Without `every` there is the first one only; without anything all are watched."""
+    assert _order(FEW, "a" * 12) == [0, 1, 5, 6, 10, 11]
+    assert _order(Schedule(iterations=2), "a" * 12) == [0, 1]
+    assert _order(Schedule(), "aaa") == [0, 1, 2]
+    assert _order(Schedule(seconds=0.0), "aaa") == [0]
+
+
+def test_an_iteration_ends_with_one_of_several_optimizers() -> None:
+    """So that a sample holds a step of each."""
+    sampler, (a, b) = Sampler(FEW), (object(), object())
+    assert [sampler.ends_iteration(one) for one in (a, b, a, b, a, b)] == [True, False, False, True, False, True]
+    sampler = Sampler(FEW)
+    assert [sampler.ends_iteration(one) for one in (a, a, a, b, a, a, a)] == [*[True] * 3, *[False] * 2, *[True] * 2]
+
+
+def test_nothing_is_left_in_torch_between_samples() -> None:
+    """No mode and no hook of modules; the program's own modes stay in their order."""
+
+    class Mode(TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args, **kwargs or {})
+
+    layer = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    watch, mode = Watch(Places(), print, Schedule(iterations=1, every=3)), Mode()
+
+    def step() -> list[TorchFunctionMode]:
+        layer(torch.ones(2)).sum().backward()
+        optimizer.step()
+        return _modes()
+
+    watch.begin()
+    device = DeviceContext("cpu")
+    with device, mode:
+        assert step() == [device, mode] and not hooks._global_forward_pre_hooks
+        step()
+        assert step() == [device, watch.machine, mode] and hooks._global_forward_pre_hooks
+    assert _modes() == [watch.machine]
+    assert step() == []
+    watch.end()
+    assert watch.scope == "in the 2 of 4 iterations that were watched"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "loss.backward()",
+        "loss.backward() if step % 5 > 1 else model(x).detach()",
+        "(loss if step % 5 == 1 else model(x)[:, :1].pow(2).mean()).backward()",
+        "loss.backward(); optimizer.zero_grad() if step % 5 == 3 else None",
+    ],
+)
+def test_what_was_not_seen_is_not_said_of_the_run(body: str, tmp_path: Path) -> None:
+    """A finding about what did not happen names the iterations of which it is true."""
+    found = watched(LOOP.format(body=body), tmp_path, schedule=FEW)
+    assert found.error is None and found.complaints == []
+    assert all(one.message.startswith("in the 8 of 20 iterations that were watched, ") for one in found.findings)
+
+
+def test_what_a_gap_hides_is_no_finding(tmp_path: Path) -> None:
+    """Gradients that were cleared, graphs that were made and values that were cut while nobody watched."""
+    cleared = HEAD + "for step in range(20):\n    model(x).pow(2).mean().backward()\n    optimizer.step()\n"
+    cleared += "    if step % 5 in (1, 2, 3, 4):\n        optimizer.zero_grad()\n"
+    found = watched(cleared, tmp_path, schedule=FEW)
+    assert codes_at(found) == {("GRD501", 7)}, "the first and the second iteration of a sample are both seen"
+    found = watched(cleared.replace("in (1, 2, 3, 4)", "!= 1"), tmp_path, schedule=FEW)
+    assert found.findings == (), "between the second and the third nobody watches"
+
+
+def test_an_error_between_samples_has_no_wrong_ends(tmp_path: Path) -> None:
+    """A node that was made unseen is not the operation of a line that was seen."""
+    text = HEAD + "kept = None\nfor step in range(20):\n    optimizer.zero_grad()\n    loss = model(x).pow(2).mean()\n"
+    text += "    if step == 5:\n        loss = loss + kept\n    loss.backward()\n    optimizer.step()\n"
+    text += "    if step == 3:\n        kept = model.weight.pow(2).sum()\n"
+    found = watched(text, tmp_path, schedule=FEW)
+    assert isinstance(found.error, RuntimeError)
+    assert not any("saved it" in note for note in getattr(found.error, "__notes__", ()))
+
+
+def test_a_time_limit_ends_the_watching(tmp_path: Path) -> None:
+    """Also of a program that takes no steps."""
+    text = "import torch\nx = torch.ones(2)\nfor _ in range(1000):\n    x = x * 1\n"
+    found = watched(text, tmp_path, schedule=Schedule(seconds=0.0))
+    assert found.complaints == [] and found.operations == 256
+
+
+@pytest.mark.parametrize("name", ["entered", "iteration_ended"])
+def test_a_mistake_in_a_hook_ends_the_watching(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one line, and the program goes on."""
+
+    def crash(*_: object) -> None:
+        raise LookupError("our own")
+
+    monkeypatch.setattr(Measures, name, crash)
+    found = watched(LOOP.format(body="loss.backward()"), tmp_path)
+    assert found.error is None and len(found.complaints) == 1
+    assert "internal error: LookupError: our own" in found.complaints[0]
+    assert _modes() == []
