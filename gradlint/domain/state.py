@@ -391,6 +391,15 @@ class State:
         if isinstance(tests, tuple) and tests:
             self.facts = {**self.facts, **dict(tests)}
 
+    def may_be_another(self, ref: Ref) -> bool:
+        """Return whether an object is one of several that open tests choose, here or in a constructor."""
+        return self.undecided_since(0) or any(
+            isinstance(key, Otherwise)
+            and isinstance(owner := self.heap.get(key.address), Instance)
+            and owner.attrs.get(key.name) == ref
+            for key in self.facts
+        )
+
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""
         found = self.facts.get(key)

@@ -23,11 +23,11 @@ from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
 
 
-def refuses_call(machine: Machine, state: State, module: Instance, args: Args, node: cst.CSTNode) -> bool:
+def refuses_call(machine: Machine, state: State, ref: Ref, module: Instance, args: Args, node: cst.CSTNode) -> bool:
     """Report arguments that the `forward` of one of torch's modules does not take; return True where it raises."""
     if not isinstance(module.cls, External) or "forward" in module.attrs or module.module.torn is not None:
         return False
-    if state.undecided_since(0):  # Behind a test that is open, it may be a module of another class.
+    if state.may_be_another(ref):
         return False
     path = module.cls.path
     known = guarded(path)

@@ -270,7 +270,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base == "torch.nn.Sequential":
         value = args.get(0, "input")
         return _call_in_turn(machine, state, ref, tuple(parts(record).values()), Args((value,)), node)
-    if refuses_call(machine, state, record, args, node):
+    if refuses_call(machine, state, ref, record, args, node):
         return Unknown("raised")
     entry = fact(base.removeprefix("torch."))
     if entry is None or not entry.row.is_module:
@@ -358,7 +358,7 @@ def call_module_method(
     else:
         base = library_base(state, record.cls)
         if base is not None and is_scheduler_path(base):
-            return call_scheduler(machine, state, base, record, name, args, node)
+            return call_scheduler(machine, state, ref, base, name, args, node)
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
             return step(machine, state, ref, args, node)
@@ -388,7 +388,7 @@ def _super_method(
         return None
     if path is not None and is_scheduler_path(path):
         if name != "__init__":
-            return call_scheduler(machine, state, path, record, name, args, node)
+            return call_scheduler(machine, state, ref, path, name, args, node)
         attrs = {**record.attrs, "optimizer": args.get(0, "optimizer")}
         state.put(ref.id, record._replace(attrs=attrs))
     return unknown_call(machine, state, args.values(), node) if name != "__init__" else None

@@ -64,20 +64,20 @@ def call_helper(
     """Call a method of a scaler or a scheduler."""
     assert isinstance(record.cls, External)
     if is_scheduler_path(record.cls.path):
-        return call_scheduler(machine, state, record.cls.path, record, name, args, node)
+        return call_scheduler(machine, state, ref, record.cls.path, name, args, node)
     method = _METHODS.get(name)
     return method(machine, state, ref, args, node) if method is not None else Unknown()
 
 
 def call_scheduler(
-    machine: Machine, state: State, path: str, record: Instance, name: str, args: Args, node: cst.CSTNode
+    machine: Machine, state: State, ref: Ref, path: str, name: str, args: Args, node: cst.CSTNode
 ) -> Value:
     """Call a method that a scheduler has from torch's class at a path."""
     if name == "step":
-        if refuses_arguments(machine, state, f"{path}.step", args, node):
+        if not state.may_be_another(ref) and refuses_arguments(machine, state, f"{path}.step", args, node):
             return Unknown("raised")
         epoch = bool(args.positional or args.keywords)
-        machine.announce(state, Scheduled(node, path, record.attrs.get("optimizer"), epoch))
+        machine.announce(state, Scheduled(node, path, state.at(ref, Instance).attrs.get("optimizer"), epoch))
     return Unknown()
 
 
