@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from types import MethodWrapperType
 from typing import Any
@@ -23,19 +24,28 @@ from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut, cut_of
 from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import LABEL, Label, mark_freed
+from gradlint.concrete.tape import LABEL, Label, leaves_of, mark_freed, nodes_below
 from gradlint.concrete.training import Training
+from gradlint.concrete.watcher import Operation, Watcher, hearing
+from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.writes import Writes
 
 Tensor = torch.Tensor
 
 _GRAD: Any = inspect.getattr_static(Tensor, "grad")
+_REQUIRES_GRAD: Any = inspect.getattr_static(Tensor, "requires_grad")
+_IS_LEAF: Any = inspect.getattr_static(Tensor, "is_leaf")
 _DATA: Any = inspect.getattr_static(Tensor, "data")
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
-_EXITS = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist}
+_ARRAYS: set[Any] = {Tensor.numpy, Tensor.__array__}
+_EXITS: set[Any] = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist, *_ARRAYS}
+_NUMBERS = 64
+"""So many numbers that were tensors are remembered."""
+_DISTRIBUTIONS = torch.distributions.__path__[0]
 _OPTIM = torch.optim.__path__[0]
+_TORCH = torch.__path__[0]
 
 
 class Machine(TorchFunctionMode):
@@ -49,16 +59,31 @@ class Machine(TorchFunctionMode):
         self._complain = complain
         self._number = 0
         self._off: Place | None = None
+        self._draws = False
+        self._times: dict[tuple[int, int], int] = {}
+        self._exits: OrderedDict[int, tuple[float, Cut]] = OrderedDict()
         self.writes = Writes()
         self._cuts: dict[int, tuple[weakref.ref[Tensor], Cut]] = {}
         self.training = Training()
         self.losses: dict[tuple[int, int], losses.Given] = {}
+        self.watchers: list[Watcher] = [one(self.training, self.cut) for one in WATCHERS]
+        self._on_operated = hearing(self.watchers, "operated")
+        self._on_backward = hearing(self.watchers, "backward_begins")
+        self._on_backpropagated = hearing(self.watchers, "backpropagated")
+        self._on_step = hearing(self.watchers, "step_begins")
+        self._on_stepped = hearing(self.watchers, "step_ended")
+        self._on_optimizer = hearing(self.watchers, "optimizer_made")
+        self._on_entered = hearing(self.watchers, "module_entered")
+        self._on_left = hearing(self.watchers, "module_left")
+        self._on_mode = hearing(self.watchers, "mode_switched")
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.blame = Blame(self.writes, self.training, self.cut)
 
     @property
     def seen(self) -> list[Seen]:
         """Return what was seen so far, apart from what an exception carries."""
-        return [*self.training.seen(), *losses.seen(self.losses.values())]
+        heard = [seen for one in self.watchers for seen in one.seen()]
+        return [*heard, *self.training.seen(), *losses.seen(self.losses.values())]
 
     def end(self, why: str | None = None) -> None:
         """Watch nothing from here on. The mode stays where it is, and passes on."""
@@ -90,16 +115,14 @@ class Machine(TorchFunctionMode):
             return func(*args, **kwargs)
         if type(func) is MethodWrapperType:
             result = func(*args, **kwargs)
-            if func.__self__ is _GRAD and func.__name__ == "__set__":
-                self.guarded(self._gradient_set, args[0])
-            elif func.__self__ is _DATA and func.__name__ == "__get__":
-                self.guarded(self._cut, "data", args, result, sys._getframe(1))
+            self._property(func.__self__, func.__name__ == "__set__", args, result, sys._getframe(1))
             return result
         caller = sys._getframe(1)
         if self.training.stepping is not None and caller.f_code.co_filename.startswith(_OPTIM):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
         if func is _SET_GRAD_ENABLED:
             self._off = None if args[0] else self.places.of(caller)
+            self._draws = _is_below(caller, _DISTRIBUTIONS)
             return func(*args, **kwargs)
         if func in _BACKWARDS or func is torch.autograd.grad:
             return self._backward(func, args, kwargs, caller)
@@ -111,19 +134,72 @@ class Machine(TorchFunctionMode):
         except RuntimeError as error:
             self.guarded(self._refused, error, func, args, caller)
             raise
-        self.guarded(self._operated, func, args, given, before, result, caller)
+        self.guarded(self._operated, func, args, kwargs, given, before, result, caller)
         return result
 
     def _begins(self, args: Any, kwargs: Mapping[str, Any], given: list[Tensor], before: list[int]) -> None:
         given += tensors_in((*args, *kwargs.values()))
         before += _versions(given)
 
-    def _gradient_set(self, leaf: Tensor) -> None:
-        place = self.places.of(sys._getframe(2))
-        if place is not None:
-            self.training.cleared(leaf, place)
+    def _property(self, which: Any, writes: bool, args: tuple[Any, ...], result: Any, caller: Any) -> None:
+        if which is _GRAD:
+            self.guarded(self._gradient_set if writes else self._gradient_read, args[0], caller)
+        elif which is _DATA and not writes:
+            self.guarded(self._cut, "data", args, result, caller)
+            self.guarded(self._gradient_read, args[0], caller)
+        elif which is _REQUIRES_GRAD and writes and args[1] is True:
+            self.guarded(self._flagged, args[0], caller)
+        elif which is _IS_LEAF and caller.f_code.co_name == "add_param_group":
+            self.guarded(self._optimizer_made, caller)
 
-    def _operated(self, func: Any, args: Any, given: list[Tensor], before: list[int], result: Any, caller: Any) -> None:
+    def module_entered(self, module: Any, place: Place) -> None:
+        """Tell of a call of a module."""
+        for hear in self._on_entered:
+            hear(module, place)
+
+    def module_left(self, module: Any, result: Any) -> None:
+        """Tell of its end."""
+        for hear in self._on_left:
+            hear(module, result)
+
+    def mode_switched(self, module: Any, training: bool, place: Place) -> None:
+        """Tell of `train()` or `eval()`."""
+        for hear in self._on_mode:
+            hear(module, training, place)
+
+    def _gradient_set(self, leaf: Tensor, caller: Any) -> None:
+        place = self.places.of(caller)
+        if place is not None:
+            self.training.cleared(leaf, place, caller.f_code.co_filename)
+
+    def _gradient_read(self, leaf: Tensor, caller: Any) -> None:
+        """Note that code outside of torch looks at a gradient, or may write past the version counter."""
+        if leaf.requires_grad and leaf.grad_fn is None and not caller.f_code.co_filename.startswith(_TORCH):
+            self.training.leaf(leaf).read = True
+
+    def _flagged(self, tensor: Tensor, caller: Any) -> None:
+        """Note a leaf that is made of a value that has lost its graph."""
+        cut, place = self.cut(tensor), self.places.of(caller)
+        if cut is not None and place is not None and not tensor.is_inference():
+            self.training.leaf(tensor).hack = cut, place
+
+    def _optimizer_made(self, caller: Any) -> None:
+        optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
+        if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
+            self._optimizers.add(optimizer)
+            for hear in self._on_optimizer:
+                hear(optimizer, place)
+
+    def _operated(
+        self,
+        func: Any,
+        args: Any,
+        kwargs: Mapping[str, Any],
+        given: list[Tensor],
+        before: list[int],
+        result: Any,
+        caller: Any,
+    ) -> None:
         self.operations += 1
         place = self.places.of(caller)
         if place is None:
@@ -135,6 +211,8 @@ class Machine(TorchFunctionMode):
                 self._written(func, given, before, after, place, caller)
                 made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if _requires_grad(one)]
+        if self._on_operated:
+            self._tell(Operation(func, _name(func), args, kwargs, given, made, tracked, place, caller))
         if not tracked:
             self._cut(None, args, result, caller, func)
             return
@@ -142,15 +220,21 @@ class Machine(TorchFunctionMode):
         node = tracked[0].grad_fn
         if node is None:
             self.training.made(tracked[0], place)
+            if func is Tensor.requires_grad_:
+                self._flagged(tracked[0], caller)
             return
         reads = tuple(key for one in (*given, *made) if (key := _memory(one)) is not None)
-        label = Label(_name(func), place, self._number, reads)
+        label = Label(_name(func), place, self._number, reads, self._cuts_among(given, args))
         for one in tracked:
             own: Any = one.grad_fn
             if own is not None:
                 own.metadata[LABEL] = label
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
+
+    def _tell(self, it: Operation) -> None:
+        for hear in self._on_operated:
+            hear(it)
 
     def _written(
         self, func: Any, given: list[Tensor], before: list[int], after: list[int], place: Place, caller: Any
@@ -166,8 +250,8 @@ class Machine(TorchFunctionMode):
     def _cut(self, kind: str | None, args: Any, result: Any, caller: Any, func: Any = None) -> None:
         """Note where a tensor without a graph was computed from one that has some."""
         if not isinstance(result, Tensor):
-            if isinstance(result, (int, float)) and func in _EXITS and any(map(_requires_grad, args[:1])):
-                self.blame.exit = self.places.of(caller)
+            if func in _EXITS and isinstance(args[0], Tensor):
+                self._exit(func, args[0], result, caller)
             return
         if _requires_grad(result):
             return
@@ -181,13 +265,60 @@ class Machine(TorchFunctionMode):
             inherited = cut_of(kind, _name(func) if func is not None else "data", source, result, place)
             if inherited is not None and inherited.kind == "no_grad" and self._off is not None:
                 inherited = inherited._replace(place=self._off)
+                if self._draws:
+                    inherited = inherited._replace(kind="sample", op="sample")
+            if inherited is not None:
+                inherited = self._completed(inherited, source)
         if inherited is not None and not any(one is result for one in given):
-            key, cuts = id(result), self._cuts
-            cuts[key] = weakref.ref(result, lambda _: cuts.pop(key, None)), inherited
+            self.keep_cut(result, inherited)
+
+    def keep_cut(self, result: Tensor, cut: Cut) -> None:
+        """Remember where a tensor has lost its graph, for as long as it lives."""
+        key, cuts = id(result), self._cuts
+        cuts[key] = weakref.ref(result, lambda _: cuts.pop(key, None)), cut
+
+    def _completed(self, cut: Cut, source: Tensor) -> Cut:
+        """Add the leaves before a cut, of the first two at its place: nothing here may cost much."""
+        times = self._times[cut.place.key] = self._times.get(cut.place.key, 0) + 1
+        if times > 2:
+            return cut._replace(steps=self.training.steps)
+        found = [source] if source.grad_fn is None else leaves_of(nodes_below([source.grad_fn]))
+        return cut._replace(steps=self.training.steps, leaves=tuple(self.training.leaf(one) for one in found))
+
+    def _cuts_among(self, given: list[Tensor], args: Any) -> tuple[Cut, ...]:
+        """Return where values that an operation was given have left the graph, numbers among them."""
+        found = [cut for one in given if not one.requires_grad and (cut := self.cut(one)) is not None]
+        for one in args if self._exits else ():
+            if type(one) is float and (known := self._exits.get(id(one))) is not None:
+                found.append(known[1])
+        return tuple(found)
+
+    def _exit(self, func: Any, source: Tensor, result: Any, caller: Any) -> None:
+        """Note a value that becomes a number or an array: nobody sees what is made of an array."""
+        place = self.places.of(caller)
+        before = self.cut(source)
+        if place is None or not (before or _requires_grad(source)):
+            return
+        kind = "numpy" if func in _ARRAYS else "item"
+        cut = before or self._completed(Cut(kind, _name(func).strip("_"), place), source)
+        cut = cut._replace(kind=kind, op=_name(func).strip("_"), place=place)
+        self.blame.leaves(cut, self.training.number)
+        if type(result) is float:
+            self._exits[id(result)] = result, cut
+            if len(self._exits) > _NUMBERS:
+                self._exits.popitem(last=False)
+
+    def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
+        """Look at the gradients that an optimizer is about to use."""
+        leaves = self.training.step_begins(optimizer, closure, place)
+        for hear in self._on_step if not closure else ():
+            hear(optimizer, leaves, place)
 
     def step_ended(self, optimizer: Any) -> None:
         """Note that an optimizer has written its parameters."""
         place = self.training.step_ended(optimizer)
+        for hear in self._on_stepped if place is not None else ():
+            hear(optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
                 key = _memory(one) if one.grad is not None else None
@@ -218,24 +349,51 @@ class Machine(TorchFunctionMode):
                 self.guarded(self.blame.backward, error, found[0], place)
             raise
         if found:
-            self.guarded(self._backpropagated, found[0], place)
+            self.guarded(self._backpropagated, found[0], place, result)
         return result
 
     def _prepare(self, func: Any, args: Any, kwargs: Mapping[str, Any], place: Place, found: list[Any]) -> None:
         found.append(Call.of(func, args, kwargs))
+        for hear in self._on_backward:
+            hear(found[0], place)
 
-    def _backpropagated(self, call: Call, place: Place) -> None:
+    def _backpropagated(self, call: Call, place: Place, result: Any) -> None:
+        if not call.fills:
+            leaves = tuple(self.training.leaf(one) for one in call.leaves)
+            for one in tensors_in((result,)):
+                if not one.requires_grad:
+                    self.keep_cut(one, Cut("grad", "grad", place, self.training.steps, leaves))
         self.training.number += 1
         if not call.retains:
             mark_freed(call.ways, place)
         if call.fills:
             self.training.backpropagated(call.leaves, place)
+        for hear in self._on_backpropagated:
+            hear(call, place)
+
+
+def _is_below(frame: Any, folder: str, depth: int = 4) -> bool:
+    """Return whether one of the next frames stands in a folder."""
+    for _ in range(depth):
+        if frame is None:
+            return False
+        if frame.f_code.co_filename.startswith(folder):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _requires_grad(tensor: Tensor) -> bool:
-    """Return the flag; torch raises where it would have to rebase a view that it does not."""
+    """Return the flag; torch raises where it would have to rebase a view that it does not.
+
+    A view made under `no_grad` bears the flag of its base, and has no graph.
+    """
     try:
-        return tensor.requires_grad and (tensor.grad_fn is not None or tensor.is_leaf)
+        if not tensor.requires_grad:
+            return False
+        return tensor.grad_fn is not None or (
+            tensor.is_leaf and (tensor._base is None or not tensor._base.requires_grad)
+        )
     except RuntimeError:
         return False
 

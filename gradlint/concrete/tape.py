@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import BackwardCFunction
 
+from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 
 LABEL = "gradlint"
@@ -23,13 +24,15 @@ FREED = "Trying to backward through the graph a second time"
 class Label(NamedTuple):
     """The operation that made a node, where, as which in a row, and the memory that it was given or has made.
 
-    Of that memory, `reads` are the storages with their versions after the operation, its results last.
+    Of that memory, `reads` are the storages with their versions after the operation, its results last. `cuts` are the
+    places where other values that it was given have left the graph.
     """
 
     op: str
     place: Place
     number: int
     reads: tuple[tuple[int, int], ...]
+    cuts: tuple[Cut, ...] = ()
 
 
 def label_of(node: Any) -> Label | None:

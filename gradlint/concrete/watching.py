@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -43,6 +44,8 @@ class Watch:
         ]
         self._compile: Any = torch.compile
         torch.compile = self._compiling
+        self._train: Any = nn.Module.train
+        nn.Module.train = _announcing(self._train, self._switched)  # type: ignore[method-assign]
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.machine.end)
         self._enter()
@@ -56,6 +59,8 @@ class Watch:
             hook.remove()
         if torch.compile == self._compiling:
             torch.compile = self._compile
+        if getattr(nn.Module.train, "__wrapped__", None) is self._train:
+            nn.Module.train = self._train  # type: ignore[method-assign, assignment]
 
     @property
     def seen(self) -> list[Seen]:
@@ -88,6 +93,8 @@ class Watch:
 
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
+        if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
+            self.machine.guarded(self.machine.module_entered, module, place)
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
             return
         if self._aside or self._exit():
@@ -98,6 +105,12 @@ class Watch:
             self._aside -= 1
             if not self._aside:
                 self._enter()
+        if self._is_watched:
+            self.machine.guarded(self.machine.module_left, module, result)
+
+    def _switched(self, module: nn.Module, training: bool) -> None:
+        if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
+            self.machine.guarded(self.machine.mode_switched, module, training, place)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
@@ -106,7 +119,7 @@ class Watch:
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
             closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
-            self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+            self.machine.guarded(self.machine.step_begins, optimizer, closure, place)
 
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_watched:
@@ -115,3 +128,21 @@ class Watch:
     @property
     def _is_watched(self) -> bool:
         return self.machine.on and threading.get_ident() == self._thread
+
+
+def _announcing(train: Any, switched: Callable[[nn.Module, bool], None]) -> Any:
+    """Return `nn.Module.train`, which `eval` calls, with an announcement of the call from outside of it."""
+    inside: list[nn.Module] = []
+
+    @functools.wraps(train)
+    def announced(module: nn.Module, mode: bool = True) -> Any:
+        if inside:
+            return train(module, mode)
+        inside.append(module)
+        try:
+            switched(module, mode)
+            return train(module, mode)
+        finally:
+            inside.pop()
+
+    return announced
