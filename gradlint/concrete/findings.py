@@ -14,7 +14,7 @@ import libcst as cst
 
 from gradlint.check import check_paths
 from gradlint.checker import Checker
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.places import Places as Tracks
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.domain.event import Event
@@ -52,7 +52,7 @@ class Sources:
         """Return the files that were asked for."""
         return [unit for unit in self._units.values() if unit is not None]
 
-    def node(self, place: Place, *, statement: bool = False) -> cst.CSTNode | None:
+    def node(self, place: Place | Spot, *, statement: bool = False) -> cst.CSTNode | None:
         """Return the syntax node at a place: the expression, or the `statement` around it."""
         unit = self.unit(place.filename)
         if unit is None:
@@ -66,7 +66,7 @@ class Sources:
         return found[-1]
 
 
-def _span(place: Place, rows: list[str]) -> Span:
+def _span(place: Place | Spot, rows: list[str]) -> Span:
     """Return where a place stands; only its row is known where start and end are the same."""
     row, end, start, stop = place.range
     if end is None or start is None or stop is None or not 0 < end <= len(rows):
@@ -98,7 +98,7 @@ def _event(seen: Seen, sources: Sources) -> Event | None:
         return None
     given: dict[str, object] = {}
     for name, value in seen.fields.items():
-        given[name] = sources.node(value) if isinstance(value, Place) else value
+        given[name] = sources.node(value) if isinstance(value, (Place, Spot)) else value
         required = any(one.name == name and str(one.type) == "cst.CSTNode" for one in fields(seen.kind))
         if given[name] is None and required:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -12,8 +12,8 @@ from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import Label, label_of
-from gradlint.concrete.training import Leaf, Training
-from gradlint.concrete.watcher import Watcher
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 
@@ -27,8 +27,8 @@ _SCALES = ("mul", "div", "mul_", "div_", "__rmul__")
 class Lost(Watcher):
     """Follows cuts to the losses that depend on them."""
 
-    def __init__(self, training: Training, cut: Callable[[torch.Tensor], Cut | None]) -> None:
-        super().__init__(training, cut)
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._losses: dict[tuple[int, int], tuple[Cut, Place]] = {}
         self._terms: dict[tuple[int, int], tuple[Cut, Place, Place]] = {}
         self._hacks: dict[tuple[int, int], tuple[Leaf, Cut, Place, Place]] = {}

@@ -26,7 +26,7 @@ from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import LABEL, Label, leaves_of, mark_freed, nodes_below
 from gradlint.concrete.training import Training
-from gradlint.concrete.watcher import Operation, Watcher, hearing
+from gradlint.concrete.watcher import Known, Operation, Watcher, hearing
 from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.writes import Writes
 
@@ -36,6 +36,7 @@ _GRAD: Any = inspect.getattr_static(Tensor, "grad")
 _REQUIRES_GRAD: Any = inspect.getattr_static(Tensor, "requires_grad")
 _IS_LEAF: Any = inspect.getattr_static(Tensor, "is_leaf")
 _DATA: Any = inspect.getattr_static(Tensor, "data")
+_PROPERTIES = {_GRAD, _REQUIRES_GRAD, _IS_LEAF, _DATA}
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
@@ -66,8 +67,12 @@ class Machine(TorchFunctionMode):
         self._cuts: dict[int, tuple[weakref.ref[Tensor], Cut]] = {}
         self.training = Training()
         self.losses: dict[tuple[int, int], losses.Given] = {}
-        self.watchers: list[Watcher] = [one(self.training, self.cut) for one in WATCHERS]
-        self._on_operated = hearing(self.watchers, "operated")
+        self.inside: list[Any] = []
+        self.noted: set[int] = set()
+        known = Known(self.training, self.cut, self.inside, self.noted)
+        self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
+        self._functions = frozenset().union(*(one.functions for one in self.watchers))
+        self._files = frozenset().union(*(one.files for one in self.watchers))
         self._on_backward = hearing(self.watchers, "backward_begins")
         self._on_backpropagated = hearing(self.watchers, "backpropagated")
         self._on_step = hearing(self.watchers, "step_begins")
@@ -113,13 +118,14 @@ class Machine(TorchFunctionMode):
         kwargs = kwargs or {}
         if not self.on:
             return func(*args, **kwargs)
-        if type(func) is MethodWrapperType:
-            result = func(*args, **kwargs)
-            self._property(func.__self__, func.__name__ == "__set__", args, result, sys._getframe(1))
-            return result
         caller = sys._getframe(1)
         if self.training.stepping is not None and caller.f_code.co_filename.startswith(_OPTIM):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
+        if type(func) is MethodWrapperType:
+            result = func(*args, **kwargs)
+            if func.__self__ in _PROPERTIES:
+                self._property(func.__self__, func.__name__ == "__set__", args, result, caller)
+            return result
         if func is _SET_GRAD_ENABLED:
             self._off = None if args[0] else self.places.of(caller)
             self._draws = _is_below(caller, _DISTRIBUTIONS)
@@ -142,11 +148,13 @@ class Machine(TorchFunctionMode):
         before += _versions(given)
 
     def _property(self, which: Any, writes: bool, args: tuple[Any, ...], result: Any, caller: Any) -> None:
-        if which is _GRAD:
-            self.guarded(self._gradient_set if writes else self._gradient_read, args[0], caller)
+        if which is _GRAD and writes:
+            self.guarded(self._gradient_set, args[0], caller)
+        elif which is _GRAD and not caller.f_code.co_filename.startswith(_TORCH):
+            self.guarded(self._gradient_read, args[0])
         elif which is _DATA and not writes:
             self.guarded(self._cut, "data", args, result, caller)
-            self.guarded(self._gradient_read, args[0], caller)
+            self.guarded(self._gradient_read, args[0])
         elif which is _REQUIRES_GRAD and writes and args[1] is True:
             self.guarded(self._flagged, args[0], caller)
         elif which is _IS_LEAF and caller.f_code.co_name == "add_param_group":
@@ -157,10 +165,10 @@ class Machine(TorchFunctionMode):
         for hear in self._on_entered:
             hear(module, place)
 
-    def module_left(self, module: Any, result: Any) -> None:
-        """Tell of its end."""
+    def module_left(self, result: Any, place: Place) -> None:
+        """Tell of the end of a call of an outermost module."""
         for hear in self._on_left:
-            hear(module, result)
+            hear(result, place)
 
     def mode_switched(self, module: Any, training: bool, place: Place) -> None:
         """Tell of `train()` or `eval()`."""
@@ -172,9 +180,9 @@ class Machine(TorchFunctionMode):
         if place is not None:
             self.training.cleared(leaf, place, caller.f_code.co_filename)
 
-    def _gradient_read(self, leaf: Tensor, caller: Any) -> None:
+    def _gradient_read(self, leaf: Tensor) -> None:
         """Note that code outside of torch looks at a gradient, or may write past the version counter."""
-        if leaf.requires_grad and leaf.grad_fn is None and not caller.f_code.co_filename.startswith(_TORCH):
+        if leaf.requires_grad and leaf.grad_fn is None:
             self.training.leaf(leaf).read = True
 
     def _flagged(self, tensor: Tensor, caller: Any) -> None:
@@ -211,7 +219,8 @@ class Machine(TorchFunctionMode):
                 self._written(func, given, before, after, place, caller)
                 made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if _requires_grad(one)]
-        if self._on_operated:
+        file = caller.f_code.co_filename
+        if func in self._functions or file in self._files:
             self._tell(Operation(func, _name(func), args, kwargs, given, made, tracked, place, caller))
         if not tracked:
             self._cut(None, args, result, caller, func)
@@ -233,8 +242,9 @@ class Machine(TorchFunctionMode):
             losses.note(self.losses, _LOSSES[func], place, args)
 
     def _tell(self, it: Operation) -> None:
-        for hear in self._on_operated:
-            hear(it)
+        for one in self.watchers:
+            if it.func in one.functions or it.caller.f_code.co_filename in one.files:
+                one.operated(it)
 
     def _written(
         self, func: Any, given: list[Tensor], before: list[int], after: list[int], place: Place, caller: Any

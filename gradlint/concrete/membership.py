@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
-from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import label_of, leaves_of, nodes_below
-from gradlint.concrete.training import Leaf, Training
-from gradlint.concrete.watcher import Operation, Watcher
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as modules_fault
 from gradlint.domain.fault import optimizers as fault
@@ -45,19 +44,20 @@ class Candidate(NamedTuple):
 class Membership(Watcher):
     """Compares the parameters of networks with those of the optimizers."""
 
-    def __init__(self, training: Training, cut: Callable[[torch.Tensor], Cut | None]) -> None:
-        super().__init__(training, cut)
+    files = frozenset({_MODULE})
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._made: weakref.WeakKeyDictionary[Any, Optimized] = weakref.WeakKeyDictionary()
         self._constants: dict[tuple[int, int], tuple[Place, Place, bool]] = {}
         self._networks: weakref.WeakKeyDictionary[nn.Module, int] = weakref.WeakKeyDictionary()
-        self._inside: list[nn.Module] = []
         self._held: dict[int, tuple[weakref.ref[nn.Module], str, Leaf]] = {}
         self._candidates: dict[tuple[str, tuple[int, int]], Candidate] = {}
         self._aliases: dict[tuple[int, int], Seen] = {}
 
     def operated(self, it: Operation) -> None:
         """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
-        if it.func is not torch.Tensor.copy_ or it.caller.f_code.co_filename != _MODULE or len(it.args) < 2:
+        if it.func is not torch.Tensor.copy_ or len(it.args) < 2:
             return
         to, given = it.args[:2]
         self.training.leaf(to).loaded = True
@@ -73,8 +73,7 @@ class Membership(Watcher):
 
     def module_entered(self, module: nn.Module, place: Place) -> None:
         """Look at the attributes of a network that the program calls, and at calls of what stands in containers."""
-        self._inside.append(module)
-        if len(self._inside) > 1:
+        if len(self.inside) > 1:
             if id(module) in self._held:
                 self._called(module, place)
             return
@@ -87,11 +86,6 @@ class Membership(Watcher):
                     if not name.startswith("_"):
                         self._attribute(part, name, value, own)
 
-    def module_left(self, module: nn.Module, result: Any) -> None:
-        """Leave what was entered last."""
-        while self._inside and self._inside.pop() is not module:
-            pass
-
     def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int]) -> None:
         if isinstance(value, torch.Tensor):
             self._tensor(name, value, own)
@@ -101,6 +95,7 @@ class Membership(Watcher):
             if isinstance(one, nn.Module):
                 for leaf in one.parameters():
                     if leaf.requires_grad and id(leaf) not in own:
+                        self.inner.add(id(one))
                         self._held[id(one)] = weakref.ref(one), name, self.training.leaf(leaf)
                         break
             elif isinstance(one, nn.Parameter) and one.requires_grad and id(one) not in own:

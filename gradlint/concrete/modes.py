@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
 from gradlint.concrete.calls import Call
-from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf, Training
-from gradlint.concrete.watcher import Operation, Watcher
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.modules import DropoutAlwaysOn
 from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissing
 
@@ -63,12 +62,13 @@ class Runs:
 class Modes(Watcher):
     """Follows the mode of the networks that the program calls."""
 
-    def __init__(self, training: Training, cut: Callable[[torch.Tensor], Cut | None]) -> None:
-        super().__init__(training, cut)
+    functions = _DROPOUTS
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._networks: weakref.WeakKeyDictionary[nn.Module, Network | None] = weakref.WeakKeyDictionary()
         self._kept: list[Network] = []
         self._switches: weakref.WeakKeyDictionary[nn.Module, tuple[bool, Place, int]] = weakref.WeakKeyDictionary()
-        self._inside: list[nn.Module] = []
         self._called: list[tuple[Network, bool]] = []
         self._runs: dict[tuple[int, int], tuple[Place, Runs]] = {}
         self._found: dict[tuple[str, tuple[int, int]], Seen] = {}
@@ -90,8 +90,7 @@ class Modes(Watcher):
 
     def module_entered(self, module: nn.Module, place: Place) -> None:
         """Look at the mode of a network that the program calls."""
-        self._inside.append(module)
-        if len(self._inside) > 1:
+        if len(self.inside) > 1:
             return
         network = self._network(module)
         if network is None:
@@ -104,14 +103,9 @@ class Modes(Watcher):
             runs.number = runs.number + 1 if runs.since == now else 1
             runs.since, runs.most = now, max(runs.most, runs.number)
 
-    def module_left(self, module: nn.Module, result: Any) -> None:
-        """Leave what was entered last."""
-        while self._inside and self._inside.pop() is not module:
-            pass
-
     def operated(self, it: Operation) -> None:
         """Look at dropout that the program calls itself, and that is not given any mode."""
-        if it.func not in _DROPOUTS or not self._inside or self._inside[-1].training:
+        if not self.inside or self.inside[-1].training:
             return
         key = DropoutAlwaysOn.__name__, it.place.key
         if it.kwargs.get("training") and key not in self._found and key not in self._asked:

@@ -70,6 +70,26 @@ class Place(NamedTuple):
         return f"{self.filename}:{self.row}"
 
 
+class Spot(NamedTuple):
+    """A place that is known by its rows and columns alone, in bytes from 0."""
+
+    filename: str
+    range: tuple[int, int | None, int | None, int | None]
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Return what tells it from others."""
+        return hash(self.filename), hash(self.range)
+
+    @property
+    def row(self) -> int:
+        """Return the row where it stands."""
+        return self.range[0]
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.row}"
+
+
 class Places:
     """Tells the user's code from that of Python, torch and other packages."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -13,24 +13,25 @@ from torch.amp import grad_scaler
 from torch.nn.utils import clip_grad
 
 from gradlint.concrete.calls import Call
-from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf, Training
-from gradlint.concrete.watcher import Operation, Watcher
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault import training_loop as fault
 
 _CLIP = clip_grad.__file__
 _SCALER = grad_scaler.__file__
 _CLIPS = ("clip_grad_norm_", "clip_grad_value_")
-_SCALED = "gradlint.scaled"
+SCALED = "gradlint.scaled"
 
 
 class Scaling(Watcher):
     """Follows scalers and clipping, by the frames of torch's own functions in Python."""
 
-    def __init__(self, training: Training, cut: Callable[[torch.Tensor], Cut | None]) -> None:
-        super().__init__(training, cut)
+    files = frozenset({_CLIP, _SCALER})
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
         self._scales = False
         self._clipped: tuple[int, int, int] | None = None
         self._clips: dict[tuple[int, int], Counter[str]] = {}
@@ -49,13 +50,13 @@ class Scaling(Watcher):
             self._scales = True
             for one in it.tracked:
                 node: Any = one.grad_fn
-                node.metadata[_SCALED] = True
+                node.metadata[SCALED] = True
         elif name == _SCALER and it.name == "_amp_foreach_non_finite_check_and_unscale_":
             self._unscale(it.caller.f_locals.get("optimizer"), it.place)
 
     def backpropagated(self, call: Call, place: Place) -> None:
         """Note whether gradients are those of a scaled loss."""
-        if self._scales and call.fills and any(_SCALED in way.node.metadata for way in call.ways):
+        if self._scales and call.fills and any(SCALED in way.node.metadata for way in call.ways):
             for one in call.leaves:
                 self.training.leaf(one).scaled = True
 

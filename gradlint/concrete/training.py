@@ -33,6 +33,7 @@ class Leaf:
     gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
     optimizer has been given it. `born` numbers the leaves as they come. `loaded`: it was copied from elsewhere.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
+    Of so many gradients that were `checked`, so many were all `zeros`.
     """
 
     tensor: weakref.ref[Tensor]
@@ -56,6 +57,8 @@ class Leaf:
     born: int = 0
     loaded: bool = False
     lost: bool = False
+    checked: int = 0
+    zeros: int = 0
     hack: tuple[Any, Place] | None = None
 
 

@@ -35,17 +35,35 @@ class Operation(NamedTuple):
     caller: FrameType
 
 
+class Known(NamedTuple):
+    """What all watchers look at.
+
+    `cut` returns where a tensor has lost its graph. `inside` are the modules that are being called, the outermost
+    first, and `inner` the ids of modules of which a watcher hears although they are called inside of others.
+    """
+
+    training: Training
+    cut: Callable[[Tensor], Cut | None]
+    inside: list[nn.Module]
+    inner: set[int]
+
+
 class Watcher:
     """Hears what happens, once it has happened. What a class does not override costs nothing.
 
     No watcher keeps a tensor, a node or a module alive, or writes to any.
     """
 
-    def __init__(self, training: Training, cut: Callable[[Tensor], Cut | None]) -> None:
-        self.training, self.cut = training, cut
+    functions: frozenset[Any] = frozenset()
+    """The functions of torch of which it hears, as operations."""
+    files: frozenset[str] = frozenset()
+    """The files of torch's own: it hears of all operations that they call."""
+
+    def __init__(self, known: Known) -> None:
+        self.training, self.cut, self.inside, self.inner = known
 
     def operated(self, it: Operation) -> None:
-        """Hear of an operation."""
+        """Hear of an operation, of one of the `functions`, or called in one of the `files`."""
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Hear of a backward, before torch runs it."""
@@ -60,10 +78,10 @@ class Watcher:
         """Hear of a step that has written its parameters."""
 
     def module_entered(self, module: nn.Module, place: Place) -> None:
-        """Hear of a call of a module."""
+        """Hear of a call of a module: of one that no other module calls, or of one of the `inner`."""
 
-    def module_left(self, module: nn.Module, result: Any) -> None:
-        """Hear of the end of such a call."""
+    def module_left(self, result: Any, place: Place) -> None:
+        """Hear of the end of a call of a module that no other module has called."""
 
     def mode_switched(self, module: nn.Module, training: bool, place: Place) -> None:
         """Hear of `train()` or `eval()` of a module, once for all below it."""

@@ -93,8 +93,13 @@ class Watch:
 
     def _entered(self, module: nn.Module, args: Any) -> None:
         """Step aside where a module would compute otherwise with a mode than without one."""
-        if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            self.machine.guarded(self.machine.module_entered, module, place)
+        if self._is_watched:
+            inside = self.machine.inside
+            inside.append(module)
+            if len(inside) == 1 or id(module) in self.machine.noted:
+                place = self.machine.places.of(sys._getframe(1))
+                if place is not None:
+                    self.machine.guarded(self.machine.module_entered, module, place)
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
             return
         if self._aside or self._exit():
@@ -106,7 +111,11 @@ class Watch:
             if not self._aside:
                 self._enter()
         if self._is_watched:
-            self.machine.guarded(self.machine.module_left, module, result)
+            inside = self.machine.inside
+            while inside and inside.pop() is not module:
+                pass
+            if not inside and (place := self.machine.places.of(sys._getframe(1))) is not None:
+                self.machine.guarded(self.machine.module_left, result, place)
 
     def _switched(self, module: nn.Module, training: bool) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
