@@ -22,6 +22,7 @@ from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates
 
 _MANY = 5
 """The graphs of so many iterations before this one are alive."""
+_CHAIN = 4
 _RETAINED = "gradlint.retained"
 
 
@@ -82,9 +83,13 @@ class Growth(Watcher):
         key = spent, place.key
         lives = self._lives.setdefault(key, deque(maxlen=_MANY + 1))
         alive = [life for one in lives if (life := one()) is not None]
-        life = node.metadata.get(LIFE)
-        if life is None:
-            life = node.metadata[LIFE] = Life()
+        life = node.metadata.get(LIFE) or Life()
+        for _ in range(_CHAIN):  # What scales a loss dies with it, and the loss itself may be kept.
+            node.metadata.setdefault(LIFE, life)
+            below = [one for one, _ in node.next_functions if one is not None]
+            if len(below) != 1 or type(below[0]).__name__ == "AccumulateGrad":
+                break
+            node = below[0]
         lives.append(weakref.ref(life))
         alive = [one for one in alive if one is not life]
         if len(alive) < _MANY or key in self._kept or self._sought.get(key, 0) >= 2:

@@ -20,6 +20,8 @@ _DEPTH = 3
 _ENOUGH = 3
 """Who holds the graphs of so many iterations, or a container with so many, holds them all."""
 _NODES = 20_000
+_GROWS = frozenset({"add", "add_", "__radd__", "sub", "sub_", "cat", "stack", "mul", "lerp"})
+"""What makes a value of the last iteration and the next one."""
 _ITEMS = 64
 
 
@@ -48,17 +50,15 @@ def _held(
     path: str, value: Any, lives: Collection[int], frame: FrameType, depth: int, known: set[int]
 ) -> Holder | None:
     if isinstance(value, torch.Tensor):
-        label = None if value.grad_fn is None else label_of(value.grad_fn)
-        if label is None or len(_reached(value, lives)) < _ENOUGH:
-            return None
-        return Holder(path, label.place, False)
+        return _summed(path, value, lives)
     if depth == 0 or id(value) in known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
         return None
     known.add(id(value))
     items = list(_items(value))
     tensors = [one for _, one in items[-_ITEMS:] if isinstance(one, torch.Tensor) and one.grad_fn is not None]
-    if len(tensors) >= _ENOUGH and len(set().union(*(_reached(one, lives) for one in tensors))) >= _ENOUGH:
-        single = next((one for one in tensors if len(_reached(one, lives)) >= _ENOUGH), None)
+    reached = [_reached(one.grad_fn, lives) for one in tensors]
+    if len(tensors) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
+        single = next((one for one in reached if len(one) >= _ENOUGH), None)
         label = label_of(tensors[-1].grad_fn)
         if single is None and label is not None:
             return Holder(path, _grown(path, frame) or label.place, True)
@@ -79,10 +79,24 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", one) for name, one in list(vars(value).items()))
 
 
-def _reached(tensor: torch.Tensor, lives: Collection[int]) -> set[int]:
-    """Return which of the lives a tensor keeps alive."""
+def _summed(path: str, tensor: torch.Tensor, lives: Collection[int]) -> Holder | None:
+    """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
+    node: Any = tensor.grad_fn
+    if node is None or len(_reached(node, lives)) < _ENOUGH:
+        return None
+    while node is not None:
+        held = [one for below, _ in node.next_functions if (one := _reached(below, lives))]
+        label = label_of(node)
+        if len(held) > 1 or (len(held) == 1 and LIFE in node.metadata):
+            return Holder(path, label.place, False) if label is not None and label.op in _GROWS else None
+        node = next((below for below, _ in node.next_functions if len(_reached(below, lives)) >= _ENOUGH), None)
+    return None
+
+
+def _reached(last: Any, lives: Collection[int]) -> set[int]:
+    """Return which of the lives a node keeps alive."""
     found: set[int] = set()
-    stack: list[Any] = [tensor.grad_fn]
+    stack: list[Any] = [last] if last is not None else []
     known: set[Any] = set()
     while stack and len(known) < _NODES and len(found) < _ENOUGH:
         node = stack.pop()

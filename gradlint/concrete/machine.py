@@ -22,13 +22,13 @@ from gradlint.concrete import losses
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut, cut_of
-from gradlint.concrete.places import Place, Places
+from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import LABEL, Label, leaves_of, mark_freed, nodes_below
 from gradlint.concrete.training import Training
 from gradlint.concrete.watcher import Known, Operation, Watcher, hearing
 from gradlint.concrete.watchers import WATCHERS
-from gradlint.concrete.writes import Writes
+from gradlint.concrete.writes import Writes, memory_of
 
 Tensor = torch.Tensor
 
@@ -42,6 +42,7 @@ _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _ARRAYS: set[Any] = {Tensor.numpy, Tensor.__array__}
 _EXITS: set[Any] = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist, *_ARRAYS}
+_DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_"})
 _NUMBERS = 64
 """So many numbers that were tensors are remembered."""
 _DISTRIBUTIONS = torch.distributions.__path__[0]
@@ -87,7 +88,12 @@ class Machine(TorchFunctionMode):
     @property
     def seen(self) -> list[Seen]:
         """Return what was seen so far, apart from what an exception carries."""
-        heard = [seen for one in self.watchers for seen in one.seen()]
+        heard: list[Seen] = []
+        for one in self.watchers:
+            try:
+                heard += one.seen()
+            except Exception as error:
+                self._complain(f"internal error: {type(error).__name__}: {error}; {type(one).__name__} reports nothing")
         return [*heard, *self.training.seen(), *losses.seen(self.losses.values())]
 
     def end(self, why: str | None = None) -> None:
@@ -232,7 +238,7 @@ class Machine(TorchFunctionMode):
             if func is Tensor.requires_grad_:
                 self._flagged(tracked[0], caller)
             return
-        reads = tuple(key for one in (*given, *made) if (key := _memory(one)) is not None)
+        reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
         label = Label(_name(func), place, self._number, reads, self._cuts_among(given, args))
         for one in tracked:
             own: Any = one.grad_fn
@@ -252,7 +258,10 @@ class Machine(TorchFunctionMode):
         name = _name(func)
         written = [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         for one in written:
-            key = _memory(one)
+            if one.requires_grad and one.grad_fn is None:
+                leaf = self.training.leaf(one)
+                leaf.random, leaf.loaded = leaf.random or _draws(func, name), leaf.loaded or name == "copy_"
+            key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)
         self.training.written(written, name, place, caller.f_code.co_filename)
@@ -324,14 +333,14 @@ class Machine(TorchFunctionMode):
         for hear in self._on_step if not closure else ():
             hear(optimizer, leaves, place)
 
-    def step_ended(self, optimizer: Any) -> None:
+    def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
         """Note that an optimizer has written its parameters."""
-        place = self.training.step_ended(optimizer)
+        place = self.training.step_ended(optimizer, closure)
         for hear in self._on_stepped if place is not None else ():
             hear(optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
-                key = _memory(one) if one.grad is not None else None
+                key = memory_of(one) if one.grad is not None else None
                 if key is not None and place is not None:
                     self.writes.note(key, "optimizer.step", place)
 
@@ -413,22 +422,18 @@ def _versions(tensors: list[Tensor]) -> list[int]:
     return [-1 if one.is_inference() else one._version for one in tensors]
 
 
-def _memory(tensor: Tensor) -> tuple[int, int] | None:
-    """Return the storage of a tensor, and its version; None for one without a storage."""
-    if tensor.layout is not torch.strided or tensor.is_inference():
-        return None
-    try:
-        return tensor.untyped_storage()._cdata, tensor._version
-    except (NotImplementedError, RuntimeError):
-        return None  # A tensor of a transform of torch.func, or of a class of the program's own.
-
-
 def _name(func: Any) -> str:
     """Return how an operation is called: `exp`, `add_`, `index assignment`; `nn.functional.relu`."""
     name: str = getattr(func, "__name__", type(func).__name__)
     if getattr(func, "__module__", None) == "torch.nn.functional":
         return f"nn.functional.{name}"
     return _NAMES.get(name, name)
+
+
+def _draws(func: Any, name: str) -> bool:
+    """Return whether an operation fills a tensor with random numbers: one of its own, or of `torch.nn.init`."""
+    initialises = getattr(func, "__module__", None) == "torch.nn.init" and name not in ("constant_", "zeros_", "ones_")
+    return initialises or name in _DRAWS
 
 
 _NAMES = {

@@ -53,6 +53,7 @@ class Membership(Watcher):
         self._networks: weakref.WeakKeyDictionary[nn.Module, int] = weakref.WeakKeyDictionary()
         self._held: dict[int, tuple[weakref.ref[nn.Module], str, Leaf]] = {}
         self._candidates: dict[tuple[str, tuple[int, int]], Candidate] = {}
+        self._known = 0
         self._aliases: dict[tuple[int, int], Seen] = {}
 
     def operated(self, it: Operation) -> None:
@@ -122,15 +123,22 @@ class Membership(Watcher):
 
     def _called(self, module: nn.Module, place: Place) -> None:
         found, name, leaf = self._held[id(module)]
-        if found() is module and torch.is_grad_enabled() and leaf.made is not None:
-            fields = {"name": name, "made": leaf.made, "called": place}
-            self._note(Candidate(modules_fault.ModuleInContainer, leaf.made, fields, leaf, needs_backward=False))
+        made = leaf.built or leaf.made
+        if found() is module and torch.is_grad_enabled() and made is not None:
+            fields = {"name": name, "made": made, "called": place}
+            self._note(Candidate(modules_fault.ModuleInContainer, made, fields, leaf, needs_backward=False))
 
     def _note(self, candidate: Candidate) -> None:
         self._candidates.setdefault((candidate.kind.__name__, candidate.place.key), candidate)
 
     def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
         """Look for parameters that the optimizer should hold, and does not."""
+        if len(self._made) != self._known:
+            self._known = len(self._made)
+            for one in list(self._made):
+                for group in one.param_groups:
+                    for parameter in group["params"]:
+                        self.training.leaf(parameter).held = True
         for leaf in leaves:
             leaf.held = True
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
@@ -154,17 +162,28 @@ class Membership(Watcher):
         parameters = list(network.parameters())
         if not any(id(one) in held for one in parameters):
             first = next((one for one in parameters if one.requires_grad), None)
-            leaf = None if first is None or not trained else self.training.leaf(first)
-            if leaf is not None and leaf.filled and leaf.made is not None and leaf.since == self.training.steps:
-                fields = {"made": leaf.made, "backward": leaf.filled}
-                self._note(Candidate(fault.NetworkForgotten, made.place, fields, leaf))
+            if first is not None and trained:
+                self._forgotten(first, made)
             return
+        for part in network.modules():
+            own = [one for one in part.parameters() if one.requires_grad]
+            if own and not any(id(one) in held for one in own):
+                self._forgotten(own[0], made)
+                break
         for one in parameters:
             leaf = self.training.leaf(one)
             if one.requires_grad and id(one) not in held and leaf.born > made.born and leaf.made is not None:
                 fields = {"made": leaf.made, "step": place}
                 self._note(Candidate(fault.ParameterTooLate, made.place, fields, leaf))
                 return
+
+    def _forgotten(self, parameter: nn.Parameter, made: Optimized) -> None:
+        """Note a network, or a part of one, with random weights that get gradients now."""
+        leaf = self.training.leaf(parameter)
+        where = leaf.built or leaf.made
+        if leaf.filled and where is not None and leaf.random and leaf.since == self.training.steps:
+            fields = {"made": where, "backward": leaf.filled}
+            self._note(Candidate(fault.NetworkForgotten, made.place, fields, leaf))
 
     def seen(self) -> Iterator[Seen]:
         """Yield what is still so at the end."""

@@ -35,7 +35,8 @@ class Network:
     """A module that the program calls itself, and that computes otherwise in training than in evaluation.
 
     `evaluated` and `trained` are where the program has switched it last, `steps` how many steps there were by then.
-    `stepped` is how many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
+    `looked`: it was called since, under `no_grad`, in evaluation mode. `stepped` is how
+    many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
     """
 
     module: weakref.ref[nn.Module]
@@ -45,6 +46,7 @@ class Network:
     steps: int = -1
     stepped: int = 0
     last: int = -1
+    looked: bool = False
     wrong: int = 0
     backward: Place | None = None
 
@@ -86,7 +88,7 @@ class Modes(Watcher):
                 if training:
                     network.trained, network.evaluated = place, None
                 else:
-                    network.evaluated = place
+                    network.evaluated, network.looked = place, False
 
     def module_entered(self, module: nn.Module, place: Place) -> None:
         """Look at the mode of a network that the program calls."""
@@ -97,7 +99,9 @@ class Modes(Watcher):
             return
         if torch.is_grad_enabled():
             self._called.append((network, module.training))
-        elif module.training and network.stepped and network.steps < network.last:
+        elif not module.training:
+            network.looked = True
+        elif network.stepped and network.steps < network.last:
             now = self.training.number, self.training.steps
             _, runs = self._runs.setdefault(place.key, (place, Runs(network, now)))
             runs.number = runs.number + 1 if runs.since == now else 1
@@ -145,7 +149,9 @@ class Modes(Watcher):
             network.last = self.training.steps
             if mode:
                 network.stepped += 1
-            elif network.evaluated is not None and network.stepped and network.backward is not None:
+            elif network.evaluated is not None and network.backward is not None:
+                if not network.stepped and not network.looked:
+                    continue  # It is trained in evaluation mode from the beginning on: that is meant.
                 network.wrong += 1
                 if network.wrong >= 2:
                     fields = {"backward": network.backward, "trained": network.trained}

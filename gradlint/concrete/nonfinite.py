@@ -7,6 +7,7 @@ operation, and by each step.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -71,6 +72,11 @@ class Nonfinite(Watcher):
         result, node = it.tracked[0].detach(), it.tracked[0].grad_fn
         if node is None or not result.is_floating_point() or not result.numel():
             return
+        if result.device.type == "cpu":  # The program does not wait for another device.
+            with contextlib.suppress(RuntimeError):  # No value is known of a tensor of `vmap`.
+                self._look(it, result, node)
+
+    def _look(self, it: Operation, result: torch.Tensor, node: Any) -> None:
         name, value = it.name.strip("_"), ""
         if not math.isfinite(float(result.sum())) and not bool(result.isfinite().all()):
             value = "NaN" if bool(result.isnan().any()) else "infinity"
@@ -80,8 +86,7 @@ class Nonfinite(Watcher):
             return
         self._suspects += 1
         given = "; ".join(_range(one) for one in it.given if one.is_floating_point())
-        metadata: Any = node.metadata
-        metadata[_SUSPECT] = Suspect(name, it.place, value, given, {})
+        node.metadata[_SUSPECT] = Suspect(name, it.place, value, given, {})
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Look at the loss; and watch the operations of its graph whose slope is infinite."""
@@ -89,7 +94,7 @@ class Nonfinite(Watcher):
         if self._found is not None:
             return
         root = next((one for one in call.roots if one.is_floating_point() and one.numel() == 1), None)
-        number = 0.0 if root is None else float(root.detach())
+        number = 0.0 if root is None else _number(root.detach())
         node: Any = None if root is None else root.grad_fn
         allowed = node is not None and SCALED in node.metadata and not math.isnan(number)
         if not math.isfinite(number) and not allowed:
@@ -178,6 +183,14 @@ class Nonfinite(Watcher):
         """Yield what came first."""
         if self._found is not None:
             yield self._found
+
+
+def _number(tensor: torch.Tensor) -> float:
+    """Return the value of a tensor of one element; zero for one of `vmap`, of which none is known."""
+    try:
+        return float(tensor)
+    except RuntimeError:
+        return 0.0
 
 
 def _is_steep(name: str, it: Operation, result: torch.Tensor) -> bool:

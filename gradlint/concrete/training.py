@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.seen import Seen
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.fault.lost_gradient import ParameterNeverReached
@@ -20,7 +21,7 @@ _INSTALLED = torch.__path__[0]
 _OPTIM = torch.optim.__path__[0]
 
 
-@dataclass
+@dataclass(eq=False)
 class Leaf:
     """A leaf: since its gradient was cleared last, the backward that filled it and the step that used it.
 
@@ -31,13 +32,16 @@ class Leaf:
     `version` that of the last. `scaled`: the
     gradient is that of a scaled loss. `stepped`: an optimizer has stepped over it, with a
     gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
-    optimizer has been given it. `born` numbers the leaves as they come. `loaded`: it was copied from elsewhere.
+    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn. `loaded`: it was copied
+    from elsewhere. `built` is where the module was made that has registered it.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
     Of so many gradients that were `checked`, so many were all `zeros`.
     """
 
     tensor: weakref.ref[Tensor]
     made: Place | None = None
+    built: Place | None = None
+    random: bool = False
     name: str = ""
     filled: Place | None = None
     used: Place | None = None
@@ -47,6 +51,7 @@ class Leaf:
     untouched: bool = True
     since: int = 0
     idle: list[tuple[Place, Place]] = field(default_factory=list)
+    unused: deque[tuple[Place, Place]] = field(default_factory=lambda: deque(maxlen=2))
     began: int = 0
     version: int = 0
     stepped: bool = False
@@ -74,6 +79,8 @@ class Steps:
     cleared: tuple[Place, Place] | None = None
     partial: tuple[Place, Place, Place] | None = None
     whole: bool = False
+    lost: int = 0
+    seen: int = 0
 
 
 class Training:
@@ -83,6 +90,7 @@ class Training:
         self.number = 0
         self.steps = 0
         self.born = 0
+        self.closing: int | None = None
         self.stepping: Place | None = None
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
@@ -108,12 +116,13 @@ class Training:
         known = self._leaves.get(id(tensor))
         return known.made if known is not None and known.tensor() is tensor else None
 
-    def registered(self, name: str, parameter: Any, place: Place) -> None:
+    def registered(self, name: str, parameter: Any, place: Place, built: Place | None) -> None:
         """Note where a module registered a parameter."""
         if isinstance(parameter, Tensor):
             leaf = self.leaf(parameter)
             leaf.name = leaf.name or name
             leaf.made = leaf.made or place
+            leaf.built = leaf.built or built
 
     def backpropagated(self, leaves: Iterable[Tensor], place: Place) -> None:
         """Note that a backward has added to the gradients of leaves."""
@@ -137,13 +146,15 @@ class Training:
 
     def _idle(self, leaf: Leaf, tensor: Tensor, place: Place, filled: Place) -> None:
         """Count gradients that are cleared unused; a backward is used if any step, or a scaler, has come after it."""
+        leaf.version = tensor._version
+        if not leaf.unused:
+            leaf.began = leaf.version
+        if not leaf.unscaled:
+            leaf.unused.append((place, filled))
         if leaf.unscaled or leaf.since != self.steps or (leaf.idle and leaf.idle[-1] != (place, filled)):
             leaf.idle.clear()
         if leaf.unscaled or leaf.since != self.steps:
             return
-        leaf.version = tensor._version
-        if not leaf.idle:
-            leaf.began = leaf.version
         leaf.idle.append((place, filled))
 
     def written(self, tensors: Iterable[Tensor], op: str, place: Place, writer: str) -> None:
@@ -171,6 +182,7 @@ class Training:
         steps.leaves = leaves = [self.leaf(one) for one in parameters]
         if closure:
             steps.useful += 1  # It runs the backward itself.
+            self.closing = self.number
             return leaves
         for leaf, one in zip(leaves, parameters, strict=True):
             leaf.untouched = leaf.untouched and one.requires_grad and one.grad is None
@@ -193,16 +205,21 @@ class Training:
     def _accumulated(self, steps: Steps, filled: list[Leaf], place: Place) -> None:
         """Tell a step that uses the gradients of the last iteration alone from one that uses all since the last."""
         for leaf in filled:
-            if leaf.idle and leaf.idle[-1][1] == leaf.filled and len(leaf.idle) >= 2:
+            if leaf.idle and leaf.idle[-1][1] == leaf.filled:
                 steps.partial = steps.partial or (*leaf.idle[-1], place)
+                steps.lost = max(steps.lost, steps.seen + len(leaf.idle))
             else:
                 steps.whole = True
             leaf.idle.clear()
+        steps.seen = steps.lost
 
-    def step_ended(self, optimizer: Any) -> Place | None:
+    def step_ended(self, optimizer: Any, closure: Spot | None = None) -> Place | None:
         """Note that the gradients are used; return where."""
         place, self.stepping = self.stepping, None
         self.steps += 1
+        if self.closing == self.number and place is not None and closure is not None:
+            self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
+        self.closing = None
         steps = self._optimizers.get(id(optimizer))
         for leaf in () if steps is None else steps.leaves:
             if leaf.filled is not None:
@@ -218,7 +235,7 @@ class Training:
         yield from self._found.values()
         for steps in self._optimizers.values():
             yield from self._useless(steps) if not steps.useful else self._unreached(steps)
-            if steps.partial is not None and not steps.whole:
+            if steps.partial is not None and not steps.whole and steps.lost >= 2:
                 clear, backward, step = steps.partial
                 yield Seen(fault.AccumulationCleared, clear, {"backward": backward, "step": step})
         yield from self._unused()
@@ -226,8 +243,8 @@ class Training:
     def _unused(self) -> Iterator[Seen]:
         """Yield the backwards whose gradients are cleared again and again, and that no step or program has used."""
         for leaf in self._leaves.values():
-            if len(leaf.idle) >= 2 and not (leaf.stepped or leaf.read or leaf.version != leaf.began):
-                clear, backward = leaf.idle[-1]
+            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.read or leaf.version != leaf.began):
+                clear, backward = leaf.unused[-1]
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
     def _useless(self, steps: Steps) -> Iterator[Seen]:

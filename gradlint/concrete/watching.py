@@ -16,7 +16,7 @@ from torch.optim import optimizer as steps
 from torch.overrides import _get_current_function_mode
 
 from gradlint.concrete.machine import Machine
-from gradlint.concrete.places import Places
+from gradlint.concrete.places import Places, Spot
 from gradlint.concrete.seen import Seen, carried_by
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
@@ -123,7 +123,8 @@ class Watch:
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            self.machine.guarded(self.machine.training.registered, name, parameter, place)
+            built = self.machine.places.of(_outside(module, sys._getframe(1)))
+            self.machine.guarded(self.machine.training.registered, name, parameter, place, built)
 
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(1))) is not None:
@@ -132,11 +133,21 @@ class Watch:
 
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self._is_watched:
-            self.machine.guarded(self.machine.step_ended, optimizer)
+            given = next((one for one in (*args[1:], kwargs.get("closure")) if one is not None), None)
+            code = getattr(given, "__code__", None)
+            closure = None if code is None else Spot(code.co_filename, (code.co_firstlineno, None, None, None))
+            self.machine.guarded(self.machine.step_ended, optimizer, closure)
 
     @property
     def _is_watched(self) -> bool:
         return self.machine.on and threading.get_ident() == self._thread
+
+
+def _outside(module: nn.Module, frame: Any) -> Any:
+    """Return the frame in which a module is made: the innermost that is none of its own methods."""
+    while frame is not None and frame.f_locals.get("self") is module:
+        frame = frame.f_back
+    return frame
 
 
 def _announcing(train: Any, switched: Callable[[nn.Module, bool], None]) -> Any:
