@@ -219,11 +219,10 @@ class Machine(TorchFunctionMode):
         if place is None:
             return
         made = [result] if isinstance(result, Tensor) else list(tensors_in((result,)))
-        if before:
-            after = _versions(given)
-            if after != before:
-                self._written(func, given, before, after, place, caller)
-                made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
+        after = _versions(given)
+        if before and after != before:
+            self._written(func, given, before, after, place, caller)
+            made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if _requires_grad(one)]
         file = caller.f_code.co_filename
         if func in self._functions or file in self._files:
@@ -240,10 +239,11 @@ class Machine(TorchFunctionMode):
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
         label = Label(_name(func), place, self._number, reads, self._cuts_among(given, args))
+        same = {id(one) for one in given} if before and after == before else set()
         for one in tracked:
             own: Any = one.grad_fn
-            if own is not None:
-                own.metadata[LABEL] = label
+            if own is not None and not (id(one) in same and LABEL in own.metadata):
+                own.metadata[LABEL] = label  # `contiguous` may return what it was given: that was made before.
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 
@@ -258,7 +258,7 @@ class Machine(TorchFunctionMode):
         name = _name(func)
         written = [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         for one in written:
-            if one.requires_grad and one.grad_fn is None:
+            if _requires_grad(one) and one.grad_fn is None:
                 leaf = self.training.leaf(one)
                 leaf.random, leaf.loaded = leaf.random or _draws(func, name), leaf.loaded or name == "copy_"
             key = memory_of(one)
@@ -306,7 +306,7 @@ class Machine(TorchFunctionMode):
 
     def _cuts_among(self, given: list[Tensor], args: Any) -> tuple[Cut, ...]:
         """Return where values that an operation was given have left the graph, numbers among them."""
-        found = [cut for one in given if not one.requires_grad and (cut := self.cut(one)) is not None]
+        found = [cut for one in given if not _requires_grad(one) and (cut := self.cut(one)) is not None]
         for one in args if self._exits else ():
             if type(one) is float and (known := self._exits.get(id(one))) is not None:
                 found.append(known[1])

@@ -38,7 +38,6 @@ class Candidate(NamedTuple):
     place: Place
     fields: Mapping[str, object]
     leaf: Leaf
-    needs_backward: bool = True
 
 
 class Membership(Watcher):
@@ -126,7 +125,7 @@ class Membership(Watcher):
         made = leaf.built or leaf.made
         if found() is module and torch.is_grad_enabled() and made is not None:
             fields = {"name": name, "made": made, "called": place}
-            self._note(Candidate(modules_fault.ModuleInContainer, made, fields, leaf, needs_backward=False))
+            self._note(Candidate(modules_fault.ModuleInContainer, made, fields, leaf))
 
     def _note(self, candidate: Candidate) -> None:
         self._candidates.setdefault((candidate.kind.__name__, candidate.place.key), candidate)
@@ -192,6 +191,5 @@ class Membership(Watcher):
             if constant:
                 yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
         for one in self._candidates.values():
-            reached = one.leaf.backwards or (not one.needs_backward and not self.training.number)
-            if reached and not (one.leaf.held or one.leaf.loaded or one.leaf.read or one.leaf.stepped):
+            if one.leaf.backwards and not (one.leaf.held or one.leaf.loaded or one.leaf.read or one.leaf.stepped):
                 yield Seen(one.kind, one.place, one.fields)

@@ -1,8 +1,10 @@
 """The right programs in `programs/`, each with one mistake: what is replaced, what should be said, and at which line.
 
-A mutant is found if one of the codes stands at a line that contains one of the texts.
+A mutant is found if one of the codes stands at a line that contains one of the texts. Those that are `missed` are not
+found yet: other ways lead to the same parameters, or the mistake is a choice that others make on purpose.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from typing import NamedTuple
@@ -17,6 +19,7 @@ class Mutant(NamedTuple):
     new: str
     codes: str
     at: tuple[str, ...]
+    missed: bool = False
 
 
 MUTANTS = (
@@ -90,6 +93,7 @@ MUTANTS = (
         "return torch.distributions.Normal(mean, std).sample()",
         "GRD404 GRD308",
         ("sample()",),
+        missed=True,
     ),
     Mutant(
         "detached code",
@@ -98,6 +102,7 @@ MUTANTS = (
         "self.decode(self.sample(mean, logvar).detach())",
         "GRD309 GRD308",
         ("detach", "sample"),
+        missed=True,
     ),
     Mutant(
         "logarithm of zero",
@@ -355,6 +360,7 @@ MUTANTS = (
         "list(weights.values()))",
         "GRD204 GRD214",
         ("autograd.grad",),
+        missed=True,
     ),
     Mutant(
         "inner weights are new leaves",

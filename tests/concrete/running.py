@@ -28,8 +28,8 @@ class Found(NamedTuple):
     names: dict[str, object]
 
 
-def watched(text: str, folder: Path, *, config: Config | None = None) -> Found:
-    """Run a text as a program and report what was seen, without the check of its file."""
+def watched(text: str, folder: Path, *, config: Config | None = None, explain: bool = False) -> Found:
+    """Run a text as a program and report what was seen; `explain` an error by a check of its file if nothing was."""
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     complaints: list[str] = []
@@ -47,7 +47,8 @@ def watched(text: str, folder: Path, *, config: Config | None = None) -> Found:
     finally:
         watch.end(error)
         torch.set_grad_enabled(True)
-    return Found(judged(watch.seen, Configs(config or Config())).outcome.findings, complaints, error, names)
+    unseen = error if explain else None
+    return Found(judged(watch.seen, Configs(config or Config()), unseen).outcome.findings, complaints, error, names)
 
 
 def codes_at(found: Found) -> set[tuple[str, int]]:
