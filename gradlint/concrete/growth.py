@@ -21,7 +21,9 @@ from gradlint.domain.fault.backward import GradientCycle, GraphRetained
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
 
 _MANY = 5
-"""The graphs of so many iterations before this one are alive."""
+"""The graphs of so many iterations before this one are alive, of which no backward has run yet."""
+_SPENT = 3
+"""The same of graphs that nothing can use any more."""
 _CHAIN = 4
 _RETAINED = "gradlint.retained"
 
@@ -92,7 +94,7 @@ class Growth(Watcher):
             node = below[0]
         lives.append(weakref.ref(life))
         alive = [one for one in alive if one is not life]
-        if len(alive) < _MANY or key in self._kept or self._sought.get(key, 0) >= 2:
+        if len(alive) < (_SPENT if spent else _MANY) or key in self._kept or self._sought.get(key, 0) >= 2:
             return
         if spent is not all(one.fate.spent for one in alive):
             return

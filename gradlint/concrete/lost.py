@@ -60,9 +60,9 @@ class Lost(Watcher):
     def seen(self) -> Iterator[Seen]:
         """Yield the cuts before leaves that no backward has reached, and those that make a term a constant."""
         yield from self._hacked()
-        idle = [leaves for leaves in self._optimized.values() if leaves and not any(one.backwards for one in leaves)]
+        idle = [leaves for leaves in self._optimized.values() if leaves and all(map(_is_unreached, leaves))]
         for cut, backward in self._losses.values():
-            lost = [leaf for leaf in cut.leaves if not leaf.backwards and self._counts(leaf)]
+            lost = [leaf for leaf in cut.leaves if _is_unreached(leaf) and self._counts(leaf)]
             whole = any(leaf in leaves for leaves in idle for leaf in lost)
             if not lost or (cut.kind in _MEANT and not whole):
                 continue
@@ -87,6 +87,11 @@ class Lost(Watcher):
                 one.lost = True
             fields = _fields(cut, None, backward) | {"kind": "hack", "cut": cut.place, "parameter": True}
             yield Seen(LostLeaf, made, fields)
+
+
+def _is_unreached(leaf: Leaf) -> bool:
+    """Return whether no backward has filled the gradient of a leaf, and the program has not either."""
+    return not leaf.backwards and leaf.untouched
 
 
 def _fields(cut: Cut, leaf: Leaf | None, backward: Place) -> dict[str, object]:
