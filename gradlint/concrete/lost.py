@@ -44,15 +44,14 @@ class Lost(Watcher):
         """Note the cuts that a loss depends on, and those of which a whole term of it is made."""
         if not call.fills:
             return
-        for way in call.ways:
+        for way in call.ways if self.training.cuts else ():
             for cut in () if way.label is None else way.label.cuts:
                 self._losses.setdefault(cut.place.key, (cut, place))
         for label in _terms(call.roots):
             for cut in label.cuts:
                 self._terms.setdefault(cut.place.key, (cut, label.place, place))
-        leaves = [self.training.leaf(one) for one in call.leaves]
-        if leaves and all(leaf.hack is not None for leaf in leaves):
-            for leaf in leaves:
+        if call.leaves and all(self.training.leaf(one).hack is not None for one in call.leaves):
+            for leaf in map(self.training.leaf, call.leaves):
                 assert leaf.hack is not None
                 cut, made = leaf.hack
                 self._hacks.setdefault(made.key, (leaf, cut, made, place))

@@ -239,11 +239,14 @@ class Machine(TorchFunctionMode):
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
         label = Label(_name(func), place, self._number, reads, self._cuts_among(given, args))
-        same = {id(one) for one in given} if before and after == before else set()
         for one in tracked:
             own: Any = one.grad_fn
-            if own is not None and not (id(one) in same and LABEL in own.metadata):
-                own.metadata[LABEL] = label  # `contiguous` may return what it was given: that was made before.
+            if own is None:
+                continue
+            metadata = own.metadata
+            if LABEL in metadata and after == before and any(one is other for other in given):
+                continue  # `contiguous` may return what it was given: that was made before.
+            metadata[LABEL] = label
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 
@@ -310,6 +313,7 @@ class Machine(TorchFunctionMode):
         for one in args if self._exits else ():
             if type(one) is float and (known := self._exits.get(id(one))) is not None:
                 found.append(known[1])
+        self.training.cuts += len(found)
         return tuple(found)
 
     def _exit(self, func: Any, source: Tensor, result: Any, caller: Any) -> None:

@@ -173,7 +173,9 @@ class Nonfinite(Watcher):
             grad = grad.detach()
             norm = float(grad.sum())
             leaf.checked += 1
-            leaf.zeros += norm == 0 and not bool(grad.any())
+            if norm == 0 and not bool(grad.any()):
+                leaf.zeros += 1
+                self.training.zeros += 1
             if not math.isfinite(norm) and not bool(grad.isfinite().all()) and not leaf.unscaled:
                 fields = {"op": "", "given": "", "backward": place, "leaf": leaf.made}
                 self._found = Seen(NonfiniteGradient, leaf.filled, fields)

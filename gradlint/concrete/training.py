@@ -91,6 +91,8 @@ class Training:
         self.steps = 0
         self.born = 0
         self.closing: int | None = None
+        self.zeros = 0
+        self.cuts = 0
         self.stepping: Place | None = None
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}

@@ -16,7 +16,7 @@ from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import Way, on_the_way_to
 from gradlint.concrete.training import Leaf
-from gradlint.concrete.watcher import Known, Watcher
+from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.numerics import ZeroGradient
 
@@ -29,17 +29,28 @@ _ENOUGH = 5
 class Zeros(Watcher):
     """Looks for parameters whose gradient is always zero, and for the zero between them and the loss."""
 
+    functions = frozenset(
+        getattr(owner, name) for owner in (torch, torch.Tensor) for name in _FLAT if hasattr(owner, name)
+    )
+
     def __init__(self, known: Known) -> None:
         super().__init__(known)
+        self._ran = False
         self._probed: dict[int, tuple[Leaf, str, Place]] = {}
         self._probing: list[tuple[Way, list[bool], Any]] = []
         self._flat: dict[tuple[int, int], tuple[list[Leaf], str, Place, Place]] = {}
         self._fed: set[int] = set()
         self._optimized: dict[int, Leaf] = {}
 
+    def operated(self, it: Operation) -> None:
+        """Note that an operation has run of which the derivative is zero everywhere."""
+        self._ran = True
+
     def backward_begins(self, call: Call, place: Place) -> None:
         """Watch the nodes of one backward to leaves whose gradient was zero twice."""
         self._probing = []
+        if not self.training.zeros:
+            return
         wanted = [leaf for one in call.leaves if (leaf := self.training.leaf(one)).checked == leaf.zeros >= 2]
         if not call.fills or not any(id(leaf) not in self._probed for leaf in wanted):
             return
@@ -73,6 +84,8 @@ class Zeros(Watcher):
 
     def _pass_flat(self, call: Call, place: Place) -> None:
         """Note the leaves to which each way leads through an operation of which the derivative is zero everywhere."""
+        if not self._ran:
+            return
         flat = [way for way in call.ways if type(way.node).__name__.startswith(_FLAT_NODES)]
         if not flat:
             self._fed |= {id(self.training.leaf(one)) for one in call.leaves} if self._flat else set()
