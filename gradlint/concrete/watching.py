@@ -167,6 +167,9 @@ class Watch:
         inside = self.machine.inside
         if not inside or not self._is_watched:
             return
+        if len(inside) > 1 and inside[-1] is module:
+            inside.pop()
+            return
         while inside and inside.pop() is not module:
             pass
         if not inside and (place := self.machine.places.of(sys._getframe(2))) is not None:
