@@ -162,7 +162,7 @@ class Machine(TorchFunctionMode):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
         if type(func) is MethodWrapperType:
             result = func(*args, **kwargs)
-            if func in _PROPERTIES:
+            if func in _PROPERTIES and (func != _GRAD_READ or not caller.f_code.co_filename.startswith(_TORCH)):
                 self._property(func, args, result, caller)
             return result
         given: list[Tensor] = []
@@ -187,8 +187,7 @@ class Machine(TorchFunctionMode):
     def _property(self, access: Any, args: tuple[Any, ...], result: Any, caller: Any) -> None:
         """Look at an access to a property of a tensor, after it."""
         if access == _GRAD_READ:
-            if not caller.f_code.co_filename.startswith(_TORCH):
-                self.guarded(self._gradient_read, args[0])
+            self.guarded(self._gradient_read, args[0])
         elif access == _GRAD_SET:
             self.guarded(self._gradient_set, args[0], caller)
         elif access == _DATA_READ:

@@ -137,20 +137,27 @@ class Watch:
         self._detach()
         return self._compile(*args, **kwargs)
 
-    @_careful
     def _entered(self, module: nn.Module, args: Any) -> None:
-        """Step aside where a module would compute otherwise with a mode than without one."""
-        if not self._is_watched:
+        """Note which module is called. Of inner ones there are many: nothing else is done for most."""
+        machine = self.machine
+        if not machine.on or get_ident() != self._thread:
             return
+        inside = machine.inside
+        inside.append(module)
+        is_inner = len(inside) > 1 and id(module) not in machine.noted and not machine.measures.is_naming
+        if not is_inner or self._aside or isinstance(module, _FAST):
+            self._meets(module)
+
+    @_careful
+    def _meets(self, module: nn.Module) -> None:
+        """Tell of a call of a module; step aside where it would compute otherwise with a mode than without one."""
         machine = self.machine
         if machine.measures.is_naming:
             machine.measures.entered(module)
         if self._aside and machine.training.stepping is not None:
             self._return()  # The step of an optimizer has failed, and the program goes on.
-        inside = machine.inside
-        inside.append(module)
-        if len(inside) == 1 or id(module) in machine.noted:
-            place = machine.places.of(sys._getframe(2))
+        if len(machine.inside) == 1 or id(module) in machine.noted:
+            place = machine.places.of(sys._getframe(3))
             if place is not None:
                 machine.guarded(machine.module_entered, module, place)
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled():
@@ -158,8 +165,15 @@ class Watch:
         if self._aside or take(self.machine):
             self._aside += 1
 
-    @_careful
     def _left(self, module: nn.Module, args: Any, result: Any) -> None:
+        inside = self.machine.inside
+        if len(inside) > 1 and inside[-1] is module and not self._aside and get_ident() == self._thread:
+            inside.pop()
+        else:
+            self._leaves(module, result)
+
+    @_careful
+    def _leaves(self, module: nn.Module, result: Any) -> None:
         if self._aside and isinstance(module, _FAST) and get_ident() == self._thread:
             self._aside -= 1
             if not self._aside:
@@ -167,12 +181,9 @@ class Watch:
         inside = self.machine.inside
         if not inside or not self._is_watched:
             return
-        if len(inside) > 1 and inside[-1] is module:
-            inside.pop()
-            return
         while inside and inside.pop() is not module:
             pass
-        if not inside and (place := self.machine.places.of(sys._getframe(2))) is not None:
+        if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
             self.machine.guarded(self.machine.module_left, result, place)
 
     def _switched(self, module: nn.Module, training: bool) -> None:
