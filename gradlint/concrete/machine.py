@@ -2,7 +2,7 @@
 
 Each call of torch by the program comes through `__torch_function__`. It is passed on as it is. Afterwards the tape gets
 a label, a write is noted with the version that it led to, and a tensor that has left the graph with the place where.
-Nothing is computed on the program's tensors, and none is kept alive.
+The program's tensors are only read, and none is kept alive.
 """
 
 from __future__ import annotations

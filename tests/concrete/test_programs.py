@@ -7,26 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from gradlint.concrete.schedule import Schedule
 from tests.concrete.mutants import MUTANTS, Mutant
 from tests.concrete.running import Found, watched
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
 
 
-def ran(text: str, folder: Path, *, explain: bool = False) -> Found:
+def ran(text: str, folder: Path, *, explain: bool = False, schedule: Schedule | None = None) -> Found:
     """Run a program in a folder of its own."""
     before = Path.cwd()
     os.chdir(folder)
     try:
-        return watched(text, folder, explain=explain)
+        return watched(text, folder, explain=explain, schedule=schedule)
     finally:
         os.chdir(before)
 
 
+@pytest.mark.parametrize("schedule", [None, Schedule(2, 5), Schedule(1, 2)], ids=["all", "2 of 5", "1 of 2"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_right_programs_are_silent(program: Path, tmp_path: Path) -> None:
-    """And the machine watches to the end."""
-    found = ran(program.read_text(encoding="utf-8"), tmp_path)
+def test_right_programs_are_silent(program: Path, schedule: Schedule | None, tmp_path: Path) -> None:
+    """And the machine watches to the end, whatever it does not see between."""
+    found = ran(program.read_text(encoding="utf-8"), tmp_path, schedule=schedule)
     assert found.findings == () and found.complaints == [] and found.error is None
 
 
