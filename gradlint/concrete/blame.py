@@ -43,8 +43,14 @@ class Blame:
 
     def __init__(self, writes: Writes, training: Training, cut: Callable[[torch.Tensor], Cut | None]) -> None:
         self._writes, self._training, self._cut = writes, training, cut
-        self.exit: Place | None = None
-        """Where a value that required grad has become a Python number last: nobody sees what is made of that."""
+        self._left: tuple[int, list[Cut]] = 0, []
+
+    def leaves(self, cut: Cut, backwards: int) -> None:
+        """Note where a value has become a number or an array: nobody sees what is made of that."""
+        if self._left[0] != backwards:
+            self._left = backwards, []
+        if all(one.place.key != cut.place.key for one in self._left[1]):
+            self._left[1].append(cut)
 
     def operation(self, error: Exception, op: str, given: list[torch.Tensor], place: Place) -> None:
         """Explain why torch refuses a write."""
@@ -134,10 +140,13 @@ class Blame:
     def _without_graph(self, error: RuntimeError, call: Call, place: Place) -> None:
         root = next((one for one in call.roots if not one.requires_grad), None)
         cut = None if root is None else self._cut(root)
+        since, left = self._left
+        if cut is None and len(left) == 1 and since == self._training.number:
+            cut = left[0]
         if cut is None:
             note = "no tensor that required grad took part"
-            if self.exit is not None:
-                note += f"; one was last made a Python number at {self.exit}, and numbers have no graph"
+            if left:
+                note += f"; one was last made a Python number at {left[-1].place}, and numbers have no graph"
             return _attach(error, Seen(RootWithoutGraph, place, {"call": call.name, "cuts": ()}), note)
         if not torch.is_grad_enabled() and cut.kind == "no_grad":
             return _attach(

@@ -16,9 +16,15 @@ class Call:
     """A call of backward or `grad`: its roots, and the nodes that it runs through."""
 
     def __init__(
-        self, name: str, roots: list[Tensor], inputs: list[Tensor] | None, retains: bool, since: int = 0
+        self,
+        name: str,
+        roots: list[Tensor],
+        inputs: list[Tensor] | None,
+        retains: bool,
+        creates: bool,
+        since: int = 0,
     ) -> None:
-        self.name, self.roots, self.inputs, self.retains = name, roots, inputs, retains
+        self.name, self.roots, self.inputs, self.retains, self.creates = name, roots, inputs, retains, creates
         nodes = [root.grad_fn for root in roots]
         self.ways = nodes_below(nodes, since)
         self.leaves = leaves_of(self.ways)
@@ -54,6 +60,7 @@ class Call:
             list(tensors_in((roots,))),
             None if inputs is None else list(tensors_in((inputs,))),
             bool(given.get("create_graph") if retain is None else retain),
+            bool(given.get("create_graph")),
             since,
         )
 

@@ -7,17 +7,23 @@ from typing import Any, NamedTuple
 import torch
 
 from gradlint.concrete.places import Place
+from gradlint.concrete.training import Leaf
 
 _VALUELESS = ("_like", "new_")
 """Operations that take no value from a tensor, but its shape and type."""
 
 
 class Cut(NamedTuple):
-    """Where a value has left the graph of a leaf: its kind, as the faults name it, and the operation."""
+    """Where a value has left the graph of leaves: its kind, as the faults name it, and the operation.
+
+    `steps` is how many steps there were by then. The leaves are known of the first cuts at a place.
+    """
 
     kind: str
     op: str
     place: Place
+    steps: int = 0
+    leaves: tuple[Leaf, ...] = ()
 
 
 def cut_of(kind: str | None, op: str, source: torch.Tensor, result: Any, place: Place) -> Cut | None:

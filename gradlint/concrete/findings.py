@@ -14,12 +14,13 @@ import libcst as cst
 
 from gradlint.check import check_paths
 from gradlint.checker import Checker
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.places import Places as Tracks
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.training import USELESS
 from gradlint.domain.event import Event
-from gradlint.domain.fault.lost_gradient import ParameterNeverReached
+from gradlint.domain.fault import backward, modules, numerics, optimizers, training_loop
+from gradlint.domain.fault.lost_gradient import LostLeaf, ParameterNeverReached
 from gradlint.domain.finding import Finding, Position, Span
 from gradlint.domain.frozen import Frozen
 from gradlint.judgement import Verdict, findings_of, judge, shown
@@ -54,7 +55,7 @@ class Sources:
         """Return the files that were asked for."""
         return [unit for unit in self._units.values() if unit is not None]
 
-    def node(self, place: Place, *, statement: bool = False) -> cst.CSTNode | None:
+    def node(self, place: Place | Spot, *, statement: bool = False) -> cst.CSTNode | None:
         """Return the syntax node at a place: the expression, or the `statement` around it."""
         unit = self.unit(place.filename)
         if unit is None:
@@ -68,7 +69,7 @@ class Sources:
         return found[-1]
 
 
-def _span(place: Place, rows: list[str]) -> Span:
+def _span(place: Place | Spot, rows: list[str]) -> Span:
     """Return where a place stands; only its row is known where start and end are the same."""
     row, end, start, stop = place.range
     if end is None or start is None or stop is None or not 0 < end <= len(rows):
@@ -100,7 +101,7 @@ def _event(seen: Seen, sources: Sources) -> Event | None:
         return None
     given: dict[str, object] = {}
     for name, value in seen.fields.items():
-        given[name] = sources.node(value) if isinstance(value, Place) else value
+        given[name] = sources.node(value) if isinstance(value, (Place, Spot)) else value
         required = any(one.name == name and str(one.type) == "cst.CSTNode" for one in fields(seen.kind))
         if given[name] is None and required:
             return None
@@ -114,8 +115,28 @@ class Judged(Frozen):
     unplaced: tuple[Seen, ...] = ()
 
 
-_ABSENT = frozenset(one.__name__ for one in (ParameterNeverReached, *USELESS))
-"""The faults of what did not happen, which is said of the iterations that were watched."""
+_ABSENT = frozenset(
+    one.__name__
+    for one in (
+        *USELESS,
+        training_loop.StepMissing,
+        training_loop.EvalKeepsGraph,
+        backward.GraphRetained,
+        ParameterNeverReached,
+        LostLeaf,
+        modules.ModuleInContainer,
+        modules.ParameterInContainer,
+        modules.ParameterMoved,
+        modules.TensorNotParameter,
+        optimizers.ConstantsInOptimizer,
+        optimizers.NetworkForgotten,
+        optimizers.ParameterTooLate,
+        numerics.NonfiniteValue,
+        numerics.NonfiniteGradient,
+        numerics.ZeroGradient,
+    )
+)
+"""The faults of what did not happen, or not before, which is said of the iterations that were watched."""
 
 
 def judged(
@@ -147,7 +168,7 @@ def judged(
 
 def _within(finding: Finding, scope: str) -> Finding:
     """Return a finding that says of which part of the run it is true, where it says that something did not happen."""
-    if finding.evidence is None or finding.evidence.fault not in _ABSENT:
+    if finding.effect == "raises" or finding.evidence is None or finding.evidence.fault not in _ABSENT:
         return finding
     return replace(finding, message=f"{scope}, {finding.message}")
 

@@ -2,7 +2,7 @@
 
 Each call of torch by the program comes through `__torch_function__`. It is passed on as it is. Afterwards the tape gets
 a label, a write is noted with the version that it led to, and a tensor that has left the graph with the place where.
-Nothing is computed on the program's tensors, and none is kept alive.
+The program's tensors are only read, and none is kept alive.
 """
 
 from __future__ import annotations
@@ -20,25 +20,33 @@ from torch.overrides import TorchFunctionMode
 from gradlint.concrete import losses
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
-from gradlint.concrete.cuts import Cut, cut_of
+from gradlint.concrete.cuts import Cut
+from gradlint.concrete.exits import Exits
 from gradlint.concrete.measures import Measures
-from gradlint.concrete.places import Place, Places
+from gradlint.concrete.operations import draws, look, name_of, requires_grad, versions
+from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
-from gradlint.concrete.writes import Writes
+from gradlint.concrete.watcher import Known, Operation, Watcher, hearing
+from gradlint.concrete.watchers import WATCHERS
+from gradlint.concrete.writes import Writes, memory_of
 
 Tensor = torch.Tensor
 
 _GRAD: Any = inspect.getattr_static(Tensor, "grad")
-_DATA: Any = inspect.getattr_static(Tensor, "data")
+_GRAD_READ, _GRAD_SET = _GRAD.__get__, _GRAD.__set__
+_DATA_READ = inspect.getattr_static(Tensor, "data").__get__
+_FLAG_SET = inspect.getattr_static(Tensor, "requires_grad").__set__
+_IS_LEAF_READ = inspect.getattr_static(Tensor, "is_leaf").__get__
+_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _FLAG_SET, _IS_LEAF_READ}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
 _PROFILER = {torch.ops.profiler._record_function_enter_new, torch.ops.profiler._record_function_exit._RecordFunction}
 _APART = {_SET_GRAD_ENABLED, *_BACKWARDS, *_PROFILER}
-_EXITS = {Tensor.item, Tensor.__float__, Tensor.__int__, Tensor.tolist}
 _OPTIM = torch.optim.__path__[0]
+_TORCH = torch.__path__[0]
 _TICK = 0xFF
 
 
@@ -63,20 +71,40 @@ class Machine(TorchFunctionMode):
         self.failed: set[Place] = set()
         self._complain = complain
         self._number = 0
-        self._off: Place | None = None
         self.writes = Writes()
-        self._cuts: dict[int, tuple[weakref.ref[Tensor], Cut]] = {}
         self.training = Training()
+        self.exits = Exits(places, self.training)
         self.measures = Measures()
         self.ticked: Callable[[], None] = _nothing
         """Called once in a while, for programs that take no steps."""
         self.losses: dict[tuple[int, int], losses.Given] = {}
-        self.blame = Blame(self.writes, self.training, self.cut)
+        self.inside: list[Any] = []
+        self.noted: set[int] = set()
+        known = Known(self.training, self.exits.of, self.inside, self.noted)
+        self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
+        self._functions = frozenset().union(*(one.functions for one in self.watchers))
+        self._files = frozenset().union(*(one.files for one in self.watchers))
+        self._on_backward = hearing(self.watchers, "backward_begins")
+        self._on_backpropagated = hearing(self.watchers, "backpropagated")
+        self._on_step = hearing(self.watchers, "step_begins")
+        self._on_stepped = hearing(self.watchers, "step_ended")
+        self._on_optimizer = hearing(self.watchers, "optimizer_made")
+        self._on_entered = hearing(self.watchers, "module_entered")
+        self._on_left = hearing(self.watchers, "module_left")
+        self._on_mode = hearing(self.watchers, "mode_switched")
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.blame = Blame(self.writes, self.training, self.exits.of)
 
     @property
     def seen(self) -> list[Seen]:
         """Return what was seen so far, apart from what an exception carries."""
-        return [*self.training.seen(), *losses.seen(self.losses.values())]
+        heard: list[Seen] = []
+        for one in self.watchers:
+            try:
+                heard += one.seen()
+            except Exception as error:
+                self._complain(f"internal error: {type(error).__name__}: {error}; {type(one).__name__} reports nothing")
+        return [*heard, *self.training.seen(), *losses.seen(self.losses.values())]
 
     def end(self, why: str | None = None) -> None:
         """Watch nothing from here on. The mode stays where it is, and passes on."""
@@ -90,17 +118,19 @@ class Machine(TorchFunctionMode):
         """Watch nothing until `resume`."""
         self.on = False
         self.partial = True
+        self.inside.clear()
+        for one in self.watchers:
+            one.paused()
 
     def resume(self) -> None:
         """Watch again; what may have changed unseen is known no more."""
         self.on = not self.over
         self._since = sequence_number()
-        self._off = None
-        self._cuts.clear()
+        self.exits.clear()
         self.writes.clear()
         self.training.resume()
 
-    def guarded(self, act: Callable[..., None], *given: Any) -> None:
+    def guarded(self, act: Callable[..., object], *given: Any) -> None:
         """Observe. A mistake of gradlint's ends the watching, and never the program."""
         if not self.on:
             return
@@ -125,28 +155,25 @@ class Machine(TorchFunctionMode):
         kwargs = kwargs or {}
         if not self.on:
             return func(*args, **kwargs)
-        if type(func) is MethodWrapperType:
-            result = func(*args, **kwargs)
-            owner = func.__self__
-            if owner is _GRAD and func.__name__ == "__set__":
-                self.guarded(self._gradient_set, args[0])
-            elif owner is _DATA and func.__name__ == "__get__":
-                self.guarded(self._cut, "data", args, result, sys._getframe(1))
-            return result
         caller = sys._getframe(1)
         if func in _APART:
             return self._apart(func, args, kwargs, caller)
         if self.training.stepping is not None and caller.f_code.co_filename.startswith(_OPTIM):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
+        if type(func) is MethodWrapperType:
+            result = func(*args, **kwargs)
+            if func in _PROPERTIES and (func != _GRAD_READ or not caller.f_code.co_filename.startswith(_TORCH)):
+                self._property(func, args, result, caller)
+            return result
         given: list[Tensor] = []
         before: list[int] = []
-        self.guarded(_look, args, kwargs, given, before)
+        self.guarded(look, args, kwargs, given, before)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
             self.guarded(self._refused, error, func, args, caller)
             raise
-        self.guarded(self._operated, func, args, given, before, result, caller)
+        self.guarded(self._operated, func, args, kwargs, given, before, result, caller)
         return result
 
     def _apart(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], caller: Any) -> Any:
@@ -154,15 +181,72 @@ class Machine(TorchFunctionMode):
         if func in _BACKWARDS:
             return self._backward(func, args, kwargs, caller)
         if func is _SET_GRAD_ENABLED:
-            self._off = None if args[0] else self.places.of(caller)
+            self.guarded(self.exits.grad_mode, bool(args[0]), caller)
         return func(*args, **kwargs)
 
-    def _gradient_set(self, leaf: Tensor) -> None:
-        place = self.places.of(sys._getframe(2))
-        if place is not None:
-            self.training.cleared(leaf, place)
+    def _property(self, access: Any, args: tuple[Any, ...], result: Any, caller: Any) -> None:
+        """Look at an access to a property of a tensor, after it."""
+        if access == _GRAD_READ:
+            self.guarded(self._gradient_read, args[0])
+        elif access == _GRAD_SET:
+            self.guarded(self._gradient_set, args[0], caller)
+        elif access == _DATA_READ:
+            self.guarded(self.exits.note, None, args, result, caller)
+            self.guarded(self._gradient_read, args[0])
+        elif access == _FLAG_SET:
+            if args[1] is True:
+                self.guarded(self._flagged, args[0], caller)
+        elif caller.f_code.co_name == "add_param_group":
+            self.guarded(self._optimizer_made, caller)
 
-    def _operated(self, func: Any, args: Any, given: list[Tensor], before: list[int], result: Any, caller: Any) -> None:
+    def module_entered(self, module: Any, place: Place) -> None:
+        """Tell of a call of a module."""
+        for hear in self._on_entered:
+            hear(module, place)
+
+    def module_left(self, result: Any, place: Place) -> None:
+        """Tell of the end of a call of an outermost module."""
+        for hear in self._on_left:
+            hear(result, place)
+
+    def mode_switched(self, module: Any, training: bool, place: Place) -> None:
+        """Tell of `train()` or `eval()`."""
+        for hear in self._on_mode:
+            hear(module, training, place)
+
+    def _gradient_set(self, leaf: Tensor, caller: Any) -> None:
+        place = self.places.of(caller)
+        if place is not None:
+            self.training.cleared(leaf, place, caller.f_code.co_filename)
+
+    def _gradient_read(self, leaf: Tensor) -> None:
+        """Note that code outside of torch looks at a gradient, or may write past the version counter."""
+        if leaf.requires_grad and leaf.grad_fn is None:
+            self.training.leaf(leaf).read = True
+
+    def _flagged(self, tensor: Tensor, caller: Any) -> None:
+        """Note a leaf that is made of a value that has lost its graph."""
+        cut, place = self.exits.of(tensor), self.places.of(caller)
+        if cut is not None and place is not None and not tensor.is_inference():
+            self.training.leaf(tensor).hack = cut, place
+
+    def _optimizer_made(self, caller: Any) -> None:
+        optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
+        if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
+            self._optimizers.add(optimizer)
+            for hear in self._on_optimizer:
+                hear(optimizer, place)
+
+    def _operated(
+        self,
+        func: Any,
+        args: Any,
+        kwargs: Mapping[str, Any],
+        given: list[Tensor],
+        before: list[int],
+        result: Any,
+        caller: Any,
+    ) -> None:
         self.operations += 1
         if not self.operations & _TICK:
             self.ticked()
@@ -170,83 +254,82 @@ class Machine(TorchFunctionMode):
         if place is None:
             return
         made = [result] if isinstance(result, Tensor) else list(tensors_in((result,)))
-        if before:
-            after = _versions(given)
-            if after != before:
-                self._written(func, given, before, after, place, caller)
-                made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
-        tracked = [one for one in made if _requires_grad(one)]
+        after = versions(given) if before else before
+        if after != before:
+            self._written(func, given, before, after, place, caller)
+            made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
+        tracked = [one for one in made if requires_grad(one)]
+        file = caller.f_code.co_filename
+        if func in self._functions or file in self._files:
+            self._tell(Operation(func, name_of(func), args, kwargs, given, made, tracked, place, caller))
         if not tracked:
-            self._cut(None, args, result, caller, func)
+            left = self.exits.note(func, args, result, caller)
+            if left is not None:
+                self.blame.leaves(left, self.training.number)
             return
         self._number += 1
         node = tracked[0].grad_fn
         if node is None:
             self.training.made(tracked[0], place)
+            if func is Tensor.requires_grad_:
+                self._flagged(tracked[0], caller)
             return
-        reads = tuple(key for one in (*given, *made) if (key := _memory(one)) is not None)
-        label = Label(_name(func), place, self._number, reads)
+        reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
+        label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args))
         for one in tracked:
             own: Any = one.grad_fn
-            if own is not None:
-                own.metadata[LABEL] = label
+            if own is None:
+                continue
+            metadata = own.metadata
+            if LABEL in metadata and after == before and any(one is other for other in given):
+                continue  # `contiguous` may return what it was given: that was made before.
+            metadata[LABEL] = label
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
+
+    def _tell(self, it: Operation) -> None:
+        for one in self.watchers:
+            if it.func in one.functions or it.caller.f_code.co_filename in one.files:
+                one.operated(it)
 
     def _written(
         self, func: Any, given: list[Tensor], before: list[int], after: list[int], place: Place, caller: Any
     ) -> None:
-        name = _name(func)
+        name = name_of(func)
         written = [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         for one in written:
-            key = _memory(one)
+            if requires_grad(one) and one.grad_fn is None:
+                leaf = self.training.leaf(one)
+                leaf.random, leaf.loaded = leaf.random or draws(func, name), leaf.loaded or name == "copy_"
+            key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)
         self.training.written(written, name, place, caller.f_code.co_filename)
 
-    def _cut(self, kind: str | None, args: Any, result: Any, caller: Any, func: Any = None) -> None:
-        """Note where a tensor without a graph was computed from one that has some."""
-        if not isinstance(result, Tensor):
-            if isinstance(result, (int, float)) and func in _EXITS and any(map(_requires_grad, args[:1])):
-                self.blame.exit = self.places.of(caller)
-            return
-        if _requires_grad(result):
-            return
-        given = list(tensors_in(args))
-        inherited = next((cut for one in given if (cut := self.cut(one)) is not None), None)
-        if inherited is None:
-            source = next((one for one in given if _requires_grad(one)), None)
-            place = self.places.of(caller) if source is not None else None
-            if place is None or source is None:
-                return
-            inherited = cut_of(kind, _name(func) if func is not None else "data", source, result, place)
-            if inherited is not None and inherited.kind == "no_grad" and self._off is not None:
-                inherited = inherited._replace(place=self._off)
-        if inherited is not None and not any(one is result for one in given):
-            key, cuts = id(result), self._cuts
-            cuts[key] = weakref.ref(result, lambda _: cuts.pop(key, None)), inherited
+    def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
+        """Look at the gradients that an optimizer is about to use."""
+        leaves = self.training.step_begins(optimizer, closure, place)
+        for hear in self._on_step if not closure else ():
+            hear(optimizer, leaves, place)
 
-    def step_ended(self, optimizer: Any) -> None:
+    def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
         """Note that an optimizer has written its parameters."""
-        place = self.training.step_ended(optimizer)
+        place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
+        for hear in self._on_stepped if place is not None else ():
+            hear(optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
-                key = _memory(one) if one.grad is not None else None
+                key = memory_of(one) if one.grad is not None else None
                 if key is not None and place is not None:
                     self.writes.note(key, "optimizer.step", place)
-
-    def cut(self, tensor: Tensor) -> Cut | None:
-        """Return where a tensor has lost its graph."""
-        found = self._cuts.get(id(tensor))
-        return found[1] if found is not None and found[0]() is tensor else None
 
     def _refused(self, error: Exception, func: Any, args: Any, caller: Any) -> None:
         place = self.places.of(caller)
         if place is not None:
             if func in _LOSSES:
                 losses.note(self.losses, _LOSSES[func], place, args)
-            self.blame.operation(error, _name(func), list(tensors_in(args)), place)
+            self.blame.operation(error, name_of(func), list(tensors_in(args)), place)
             self._raised(error, place)
 
     def _raised(self, error: Exception, place: Place) -> None:
@@ -269,74 +352,25 @@ class Machine(TorchFunctionMode):
                 self.guarded(self._raised, error, place)
             raise
         if found:
-            self.guarded(self._backpropagated, found[0], place)
+            self.guarded(self._backpropagated, found[0], place, result)
         return result
 
     def _prepare(self, func: Any, args: Any, kwargs: Mapping[str, Any], place: Place, found: list[Any]) -> None:
         found.append(Call.of(func, args, kwargs, self._since))
+        for hear in self._on_backward:
+            hear(found[0], place)
 
-    def _backpropagated(self, call: Call, place: Place) -> None:
+    def _backpropagated(self, call: Call, place: Place, result: Any) -> None:
+        if not call.fills:
+            leaves = tuple(self.training.leaf(one) for one in call.leaves)
+            for one in tensors_in((result,)):
+                if not one.requires_grad:
+                    self.exits.keep(one, Cut("grad", "grad", place, self.training.steps, leaves))
         self.training.number += 1
         if not call.retains:
             mark_freed(call.ways, place)
         if call.fills:
             self.training.backpropagated(call.leaves, place)
             self.measures.backpropagated(call.roots)
-
-
-def _requires_grad(tensor: Tensor) -> bool:
-    """Return the flag; torch raises where it would have to rebase a view that it does not."""
-    try:
-        return tensor.requires_grad and (tensor.grad_fn is not None or tensor.is_leaf)
-    except RuntimeError:
-        return False
-
-
-def _look(args: tuple[Any, ...], kwargs: Mapping[str, Any], given: list[Tensor], before: list[int]) -> None:
-    """Note the tensors among arguments, and their versions."""
-    for one in args:
-        if isinstance(one, Tensor):
-            given.append(one)
-        elif isinstance(one, (list, tuple, dict)):
-            given += tensors_in((one,))
-    if kwargs:
-        given += tensors_in(kwargs.values())
-    before += _versions(given)
-
-
-def _versions(tensors: list[Tensor]) -> list[int]:
-    """Return the version counters; a tensor of inference mode has none."""
-    try:
-        return [one._version for one in tensors]
-    except RuntimeError:
-        return [-1 if one.is_inference() else one._version for one in tensors]
-
-
-def _memory(tensor: Tensor) -> tuple[int, int] | None:
-    """Return the storage of a tensor, and its version; None for one without a storage."""
-    try:
-        return tensor.untyped_storage()._cdata, tensor._version
-    except (NotImplementedError, RuntimeError):
-        return None  # Sparse, of inference mode, of a transform of torch.func, or of a class of the program's own.
-
-
-def _name(func: Any) -> str:
-    """Return how an operation is called: `exp`, `add_`, `index assignment`; `nn.functional.relu`."""
-    name: str = getattr(func, "__name__", type(func).__name__)
-    if getattr(func, "__module__", None) == "torch.nn.functional":
-        return f"nn.functional.{name}"
-    return _NAMES.get(name, name)
-
-
-_NAMES = {
-    "__setitem__": "index assignment",
-    "__getitem__": "index",
-    "__rsub__": "sub",
-    "rsub": "sub",
-    "__rpow__": "pow",
-    "__rdiv__": "div",
-    "__rtruediv__": "div",
-    "__matmul__": "matmul",
-    "__rmatmul__": "matmul",
-    "true_divide": "div",
-}
+        for hear in self._on_backpropagated:
+            hear(call, place)

@@ -6,6 +6,8 @@ leads to one expression of the source; before, it leads to the statement of its 
 
 from __future__ import annotations
 
+import ast
+import linecache
 import sysconfig
 from collections.abc import Iterable
 from itertools import islice
@@ -49,6 +51,41 @@ class Place(NamedTuple):
                 return row, end, start, stop
         rows = [row for first, last, row in self.code.co_lines() if row and first <= self.at < last]
         return (rows or [self.code.co_firstlineno])[0], None, None, None
+
+    @property
+    def call(self) -> ast.Call | None:
+        """Return the call that stands here, as it is written; None if there is none, or columns are not known."""
+        row, end, start, stop = self.range
+        rows = [linecache.getline(self.filename, one).encode() for one in range(row, (end or row) + 1)]
+        if start is None or stop is None or not rows:
+            return None
+        rows[-1] = rows[-1][:stop]
+        rows[0] = rows[0][start:]
+        try:
+            found = ast.parse(b"(" + b"".join(rows) + b")", mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        return found if isinstance(found, ast.Call) else None
+
+    def __str__(self) -> str:
+        return f"{self.filename}:{self.row}"
+
+
+class Spot(NamedTuple):
+    """A place that is known by its rows and columns alone, in bytes from 0."""
+
+    filename: str
+    range: tuple[int, int | None, int | None, int | None]
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Return what tells it from others."""
+        return hash(self.filename), hash(self.range)
+
+    @property
+    def row(self) -> int:
+        """Return the row where it stands."""
+        return self.range[0]
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.row}"

@@ -11,7 +11,7 @@ ITERATIONS = 10
 """Of a sample of `gradlint run`: an optimizer that steps less often than the others has mostly stepped by then."""
 
 EVERY = 1000
-"""So that what watching costs a loop of tiny operations, up to two times more, is 1 % of the whole run."""
+"""So that what watching costs a loop of tiny operations, up to two times more, is 2 % of the whole run."""
 
 
 _TIMED = 50

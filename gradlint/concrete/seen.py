@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Spot
 from gradlint.domain.event import Event
 
 ATTRIBUTE = "_gradlint_seen"
@@ -20,7 +20,7 @@ class Seen:
     """
 
     kind: type[Event]
-    place: Place
+    place: Place | Spot
     fields: Mapping[str, object] = field(default_factory=dict)
 
     @property

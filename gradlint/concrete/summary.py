@@ -11,6 +11,7 @@ import torch
 from gradlint.concrete.losses import SOUGHT as OF_LOSSES
 from gradlint.concrete.places import Place
 from gradlint.concrete.training import SOUGHT as OF_THE_LOOP
+from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.watching import Watch
 from gradlint.domain.finding import Finding
 from gradlint.domain.run import Rows, Run
@@ -18,7 +19,7 @@ from gradlint.judgement import shown
 from gradlint.report.run.occurrence import digest
 from gradlint.rules.registry import all_rules
 
-SOUGHT = (*OF_THE_LOOP, *OF_LOSSES)
+SOUGHT = (*OF_THE_LOOP, *OF_LOSSES, *(fault for one in WATCHERS for fault in one.sought))
 """The faults of which torch says nothing, and that the machine looks for in all that it watches."""
 
 

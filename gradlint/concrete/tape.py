@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import torch
 from torch.autograd.function import BackwardCFunction
 
+from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 
 LABEL = "gradlint"
+LIFE = "gradlint.life"
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"
@@ -23,19 +25,37 @@ FREED = "Trying to backward through the graph a second time"
 class Label(NamedTuple):
     """The operation that made a node, where, as which in a row, and the memory that it was given or has made.
 
-    Of that memory, `reads` are the storages with their versions after the operation, its results last.
+    Of that memory, `reads` are the storages with their versions after the operation, its results last. `cuts` are the
+    places where other values that it was given have left the graph.
     """
 
     op: str
     place: Place
     number: int
     reads: tuple[tuple[int, int], ...]
+    cuts: tuple[Cut, ...] = ()
 
 
 def label_of(node: Any) -> Label | None:
     """Return the label of a node itself."""
     found = node.metadata.get(LABEL)
     return found if isinstance(found, Label) else None
+
+
+class Fate:
+    """What has become of a graph: `spent` if a backward has freed it."""
+
+    def __init__(self) -> None:
+        self.spent = False
+
+
+class Life:
+    """Lives in the metadata of a node, and as long as it."""
+
+    __slots__ = ("__weakref__", "fate")
+
+    def __init__(self) -> None:
+        self.fate = Fate()
 
 
 class Way(NamedTuple):
@@ -100,7 +120,11 @@ def on_the_way_to(ways: Iterable[Way], roots: Iterable[Any], targets: set[Any]) 
 def mark_freed(ways: Iterable[Way], place: Place) -> None:
     """Note which backward has freed what these nodes have saved."""
     for way in ways:
-        way.node.metadata[_FREED] = place
+        metadata = way.node.metadata
+        metadata[_FREED] = place
+        life = metadata.get(LIFE)
+        if life is not None:
+            life.fate.spent = True
 
 
 def freed_by(node: Any) -> Place | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.seen import Seen
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.fault.lost_gradient import ParameterNeverReached
@@ -18,22 +19,33 @@ Tensor = torch.Tensor
 _CLEARS = frozenset({"zero_", "_foreach_zero_"})
 USELESS = (fault.ZeroGradMisplaced, fault.StepBeforeBackward, fault.BackwardMissing)
 """The faults by which no step of an optimizer finds gradients."""
-SOUGHT = (fault.ZeroGradMissing, *USELESS, ParameterNeverReached)
+SOUGHT = (fault.ZeroGradMissing, *USELESS, fault.AccumulationCleared, fault.StepMissing, ParameterNeverReached)
 """The faults that are looked for in all that is watched."""
 _INSTALLED = torch.__path__[0]
+_OPTIM = torch.optim.__path__[0]
 
 
-@dataclass
+@dataclass(eq=False)
 class Leaf:
     """A leaf: since its gradient was cleared last, the backward that filled it and the step that used it.
 
     `dropped` is what was cleared before any step, with the backward. `known` is False where the gradient was written by
     the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad, and no step
-    has found a gradient.
+    has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the last ones of the
+    same place, with the place that has cleared them, an optimizer. `began` is the version of the leaf when that began,
+    `version` that of the last. `scaled`: the
+    gradient is that of a scaled loss. `stepped`: an optimizer has stepped over it, with a
+    gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
+    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn. `loaded`: it was copied
+    from elsewhere. `built` is where the module was made that has registered it.
+    `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
+    Of so many gradients that were `checked`, so many were all `zeros`.
     """
 
     tensor: weakref.ref[Tensor]
     made: Place | None = None
+    built: Place | None = None
+    random: bool = False
     name: str = ""
     filled: Place | None = None
     used: Place | None = None
@@ -41,6 +53,22 @@ class Leaf:
     known: bool = True
     backwards: int = 0
     untouched: bool = True
+    since: int = 0
+    idle: list[tuple[Place, Place]] = field(default_factory=list)
+    unused: deque[tuple[Place, Place]] = field(default_factory=lambda: deque(maxlen=2))
+    began: int = 0
+    version: int = 0
+    stepped: bool = False
+    scaled: bool = False
+    unscaled: bool = False
+    read: bool = False
+    held: bool = False
+    born: int = 0
+    loaded: bool = False
+    lost: bool = False
+    checked: int = 0
+    zeros: int = 0
+    hack: tuple[Any, Place] | None = None
 
 
 @dataclass
@@ -53,6 +81,10 @@ class Steps:
     empty: Place | None = None
     misplaced: tuple[Place, Place, Place] | None = None
     cleared: tuple[Place, Place] | None = None
+    partial: tuple[Place, Place, Place] | None = None
+    whole: bool = False
+    lost: int = 0
+    seen: int = 0
 
 
 class Training:
@@ -61,6 +93,10 @@ class Training:
     def __init__(self) -> None:
         self.number = 0
         self.steps = 0
+        self.born = 0
+        self.closing: int | None = None
+        self.zeros = 0
+        self.cuts = 0
         self.stepping: Place | None = None
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
@@ -68,17 +104,20 @@ class Training:
 
     def resume(self) -> None:
         """Know nothing of gradients until they are cleared: a backward, a step and a clear may have gone unseen."""
-        self.stepping = None
+        self.stepping = self.closing = None
         for leaf in self._leaves.values():
             leaf.filled = leaf.used = leaf.dropped = None
-            leaf.known = False
+            leaf.known = leaf.scaled = leaf.unscaled = False
+            leaf.idle.clear()
+            leaf.unused.clear()
 
     def leaf(self, tensor: Tensor) -> Leaf:
         """Return what is known of a leaf."""
         known = self._leaves.get(id(tensor))
         if known is None or known.tensor() is not tensor:
             key, leaves = id(tensor), self._leaves
-            known = leaves[key] = Leaf(weakref.ref(tensor))
+            self.born += 1
+            known = leaves[key] = Leaf(weakref.ref(tensor), born=self.born)
         return known
 
     def made(self, tensor: Tensor, place: Place) -> None:
@@ -92,27 +131,46 @@ class Training:
         known = self._leaves.get(id(tensor))
         return known.made if known is not None and known.tensor() is tensor else None
 
-    def registered(self, name: str, parameter: Any, place: Place) -> None:
+    def registered(self, name: str, parameter: Any, place: Place, built: Place | None) -> None:
         """Note where a module registered a parameter."""
         if isinstance(parameter, Tensor):
             leaf = self.leaf(parameter)
             leaf.name = leaf.name or name
             leaf.made = leaf.made or place
+            leaf.built = leaf.built or built
 
     def backpropagated(self, leaves: Iterable[Tensor], place: Place) -> None:
         """Note that a backward has added to the gradients of leaves."""
         for one in leaves:
             leaf = self.leaf(one)
             leaf.filled = place
+            leaf.since = self.steps
+            leaf.scaled = leaf.unscaled = False
             leaf.backwards += 1
 
-    def cleared(self, tensor: Tensor, place: Place) -> None:
-        """Note that a gradient was cleared or replaced."""
+    def cleared(self, tensor: Tensor, place: Place, writer: str) -> None:
+        """Note that a gradient was cleared or replaced, by code in the file `writer`."""
         leaf = self.leaf(tensor)
         if leaf.filled is not None and leaf.used is None and leaf.known:
             leaf.dropped = place, leaf.filled
+            if writer.startswith(_OPTIM):
+                self._idle(leaf, tensor, place, leaf.filled)
         leaf.filled = leaf.used = None
+        leaf.scaled = leaf.unscaled = False
         leaf.known = tensor.grad is None
+
+    def _idle(self, leaf: Leaf, tensor: Tensor, place: Place, filled: Place) -> None:
+        """Count gradients that are cleared unused; a backward is used if any step, or a scaler, has come after it."""
+        leaf.version = tensor._version
+        if not leaf.unused:
+            leaf.began = leaf.version
+        if not leaf.unscaled:
+            leaf.unused.append((place, filled))
+        if leaf.unscaled or leaf.since != self.steps or (leaf.idle and leaf.idle[-1] != (place, filled)):
+            leaf.idle.clear()
+        if leaf.unscaled or leaf.since != self.steps:
+            return
+        leaf.idle.append((place, filled))
 
     def written(self, tensors: Iterable[Tensor], op: str, place: Place, writer: str) -> None:
         """Note that tensors were written that may be gradients: torch clears, scales and clips, or the program does.
@@ -126,11 +184,11 @@ class Training:
             owner = leaf.tensor()
             if owner is not None and owner.grad is not None and id(owner.grad) in written:
                 if op in _CLEARS:
-                    self.cleared(owner, place)
+                    self.cleared(owner, place, writer)
                 leaf.known = op in _CLEARS
 
-    def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
-        """Look at the gradients that a step is about to use."""
+    def step_begins(self, optimizer: Any, closure: bool, place: Place) -> list[Leaf]:
+        """Look at the gradients that a step is about to use; return its leaves."""
         self.stepping = place
         steps = self._optimizers.get(id(optimizer))
         if steps is None or steps.optimizer() is not optimizer:
@@ -139,7 +197,8 @@ class Training:
         steps.leaves = leaves = [self.leaf(one) for one in parameters]
         if closure:
             steps.useful += 1  # It runs the backward itself.
-            return
+            self.closing = self.number
+            return leaves
         for leaf, one in zip(leaves, parameters, strict=True):
             leaf.untouched = leaf.untouched and one.requires_grad and one.grad is None
         filled = [leaf for leaf in leaves if leaf.filled is not None]
@@ -152,19 +211,35 @@ class Training:
             if steps.empty is None:
                 steps.misplaced = steps.misplaced or (*dropped, place)
             steps.cleared = steps.cleared or dropped
+        self._accumulated(steps, filled, place)
         for leaf in filled:
             if leaf.used is not None and leaf.filled is not None and leaf.known:
                 self._find(Seen(fault.ZeroGradMissing, leaf.filled, {"step": leaf.used}))
+        return leaves
 
-    def step_ended(self, optimizer: Any) -> Place | None:
+    def _accumulated(self, steps: Steps, filled: list[Leaf], place: Place) -> None:
+        """Tell a step that uses the gradients of the last iteration alone from one that uses all since the last."""
+        for leaf in filled:
+            if leaf.idle and leaf.idle[-1][1] == leaf.filled:
+                steps.partial = steps.partial or (*leaf.idle[-1], place)
+                steps.lost = max(steps.lost, steps.seen + len(leaf.idle))
+            else:
+                steps.whole = True
+            leaf.idle.clear()
+        steps.seen = steps.lost
+
+    def step_ended(self, optimizer: Any, closure: Spot | None = None) -> Place | None:
         """Note that the gradients are used; return where."""
         place, self.stepping = self.stepping, None
         self.steps += 1
+        if self.closing == self.number and place is not None and closure is not None:
+            self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
+        self.closing = None
         steps = self._optimizers.get(id(optimizer))
         for leaf in () if steps is None else steps.leaves:
             if leaf.filled is not None:
                 leaf.used, leaf.filled = place, None
-            leaf.dropped = None
+            leaf.dropped, leaf.stepped = None, True
         return place
 
     def _find(self, seen: Seen) -> None:
@@ -175,6 +250,17 @@ class Training:
         yield from self._found.values()
         for steps in self._optimizers.values():
             yield from self._useless(steps) if not steps.useful else self._unreached(steps)
+            if steps.partial is not None and not steps.whole and steps.lost >= 2:
+                clear, backward, step = steps.partial
+                yield Seen(fault.AccumulationCleared, clear, {"backward": backward, "step": step})
+        yield from self._unused()
+
+    def _unused(self) -> Iterator[Seen]:
+        """Yield the backwards whose gradients are cleared again and again, and that no step or program has used."""
+        for leaf in self._leaves.values():
+            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.read or leaf.version != leaf.began):
+                clear, backward = leaf.unused[-1]
+                yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
     def _useless(self, steps: Steps) -> Iterator[Seen]:
         """Yield why no step of an optimizer has found gradients."""
@@ -195,5 +281,5 @@ class Training:
     def _unreached(self, steps: Steps) -> Iterator[Seen]:
         """Yield the parameters that no backward has reached, once for each place where some were made."""
         for leaf in steps.leaves:
-            if leaf.made is not None and leaf.untouched and not leaf.backwards:
+            if leaf.made is not None and leaf.untouched and not leaf.backwards and not leaf.lost:
                 yield Seen(ParameterNeverReached, leaf.made, {})

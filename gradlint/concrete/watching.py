@@ -16,7 +16,7 @@ from torch.nn.modules import module as hooks
 from torch.optim import optimizer as steps
 
 from gradlint.concrete.machine import Machine
-from gradlint.concrete.places import Places
+from gradlint.concrete.places import Places, Spot
 from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
@@ -78,6 +78,8 @@ class Watch:
         ]
         self._compile: Any = torch.compile
         torch.compile = self._compiling
+        self._train: Any = nn.Module.train
+        nn.Module.train = _announcing(self._train, self._switched)  # type: ignore[method-assign]
         _running.add(self.machine)
         if self.sampler.schedule.seconds is not None:
             self.machine.ticked = self._ticked
@@ -93,6 +95,8 @@ class Watch:
             hook.remove()
         if torch.compile == self._compiling:
             torch.compile = self._compile
+        if getattr(nn.Module.train, "__wrapped__", None) is self._train:
+            nn.Module.train = self._train  # type: ignore[method-assign, assignment]
 
     @property
     def seen(self) -> list[Seen]:
@@ -115,7 +119,10 @@ class Watch:
 
     def _attach(self) -> None:
         if not self._module_hooks:
-            self._module_hooks = [hooks.register_module_forward_pre_hook(self._entered)]
+            self._module_hooks = [
+                hooks.register_module_forward_pre_hook(self._entered),
+                hooks.register_module_forward_hook(self._left, always_call=True),
+            ]
             put(self.machine)
 
     def _detach(self) -> None:
@@ -130,26 +137,58 @@ class Watch:
         self._detach()
         return self._compile(*args, **kwargs)
 
-    @_careful
     def _entered(self, module: nn.Module, args: Any) -> None:
-        """Step aside where a module would compute otherwise with a mode than without one."""
-        if self.machine.measures.is_naming and self._is_watched:
-            self.machine.measures.entered(module)
-        if self._aside and self.machine.training.stepping is not None:
-            self._return()  # The step of an optimizer has failed, and the program goes on.
-        if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled() or not self._is_watched:
+        """Note which module is called. Of inner ones there are many: nothing else is done for most."""
+        machine = self.machine
+        if not machine.on or get_ident() != self._thread:
             return
-        if len(self._module_hooks) == 1:
-            self._module_hooks.append(hooks.register_module_forward_hook(self._left, always_call=True))
+        inside = machine.inside
+        inside.append(module)
+        is_inner = len(inside) > 1 and id(module) not in machine.noted and not machine.measures.is_naming
+        if not is_inner or self._aside or isinstance(module, _FAST):
+            self._meets(module)
+
+    @_careful
+    def _meets(self, module: nn.Module) -> None:
+        """Tell of a call of a module; step aside where it would compute otherwise with a mode than without one."""
+        machine = self.machine
+        if machine.measures.is_naming:
+            machine.measures.entered(module)
+        if self._aside and machine.training.stepping is not None:
+            self._return()  # The step of an optimizer has failed, and the program goes on.
+        if len(machine.inside) == 1 or id(module) in machine.noted:
+            place = machine.places.of(sys._getframe(3))
+            if place is not None:
+                machine.guarded(machine.module_entered, module, place)
+        if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled():
+            return
         if self._aside or take(self.machine):
             self._aside += 1
 
-    @_careful
     def _left(self, module: nn.Module, args: Any, result: Any) -> None:
+        inside = self.machine.inside
+        if len(inside) > 1 and inside[-1] is module and not self._aside and get_ident() == self._thread:
+            inside.pop()
+        else:
+            self._leaves(module, result)
+
+    @_careful
+    def _leaves(self, module: nn.Module, result: Any) -> None:
         if self._aside and isinstance(module, _FAST) and get_ident() == self._thread:
             self._aside -= 1
             if not self._aside:
                 put(self.machine)
+        inside = self.machine.inside
+        if not inside or not self._is_watched:
+            return
+        while inside and inside.pop() is not module:
+            pass
+        if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
+            self.machine.guarded(self.machine.module_left, result, place)
+
+    def _switched(self, module: nn.Module, training: bool) -> None:
+        if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
+            self.machine.guarded(self.machine.mode_switched, module, training, place)
 
     def _return(self) -> None:
         """Be there again after the step of an optimizer."""
@@ -160,14 +199,15 @@ class Watch:
     @_careful
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_own_thread and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            self.machine.guarded(self.machine.training.registered, name, parameter, place)
+            built = self.machine.places.of(_outside(module, sys._getframe(2)))
+            self.machine.guarded(self.machine.training.registered, name, parameter, place, built)
 
     @_careful
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
             return
-        closure = any(one is not None for one in (*args[1:], kwargs.get("closure")))
-        self.machine.guarded(self.machine.training.step_begins, optimizer, closure, place)
+        closure = _closure(args, kwargs) is not None
+        self.machine.guarded(self.machine.step_begins, optimizer, closure, place)
         if not closure:
             self.machine.guarded(self.machine.measures.step_begins, optimizer)
         if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
@@ -179,7 +219,9 @@ class Watch:
             return
         if self.machine.on:
             self._return()
-            self.machine.guarded(self.machine.step_ended, optimizer)
+            code = getattr(_closure(args, kwargs), "__code__", None)
+            closure = None if code is None else Spot(code.co_filename, (code.co_firstlineno, None, None, None))
+            self.machine.guarded(self.machine.step_ended, optimizer, closure)
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
 
@@ -208,3 +250,33 @@ class Watch:
     @property
     def _is_watched(self) -> bool:
         return self.machine.on and self._is_own_thread
+
+
+def _closure(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the closure among the arguments of a step."""
+    return next((one for one in (*args[1:], kwargs.get("closure")) if one is not None), None)
+
+
+def _outside(module: nn.Module, frame: Any) -> Any:
+    """Return the frame in which a module is made: the innermost that is none of its own methods."""
+    while frame is not None and frame.f_locals.get("self") is module:
+        frame = frame.f_back
+    return frame
+
+
+def _announcing(train: Any, switched: Callable[[nn.Module, bool], None]) -> Any:
+    """Return `nn.Module.train`, which `eval` calls, with an announcement of the call from outside of it."""
+    inside: list[nn.Module] = []
+
+    @wraps(train)
+    def announced(module: nn.Module, mode: bool = True) -> Any:
+        if inside:
+            return train(module, mode)
+        inside.append(module)
+        try:
+            switched(module, mode)
+            return train(module, mode)
+        finally:
+            inside.pop()
+
+    return announced

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from typing import NamedTuple
 
+import torch
+
 from gradlint.concrete.places import Place
 
 _STORAGES = 20_000
@@ -47,3 +49,11 @@ class Writes:
         if not known or known[-1].version != found:
             return None
         return next((one for one in known if one.version > expected), None)
+
+
+def memory_of(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """Return the storage of a tensor, and its version; None for one without a storage."""
+    try:
+        return tensor.untyped_storage()._cdata, tensor._version
+    except (NotImplementedError, RuntimeError):
+        return None  # Sparse, of inference mode, of a transform of torch.func, or of a class of the program's own.

@@ -60,6 +60,7 @@ def _page(rule: Rule) -> Iterator[str]:
     yield ""
     traits = [f"Effect: {rule.effect}", f"severity: {rule.severity}"]
     traits += [f"fix: {rule.fix}"] * (rule.fix is not None) + ["in preview"] * rule.preview
+    traits += ["reported by `gradlint run` alone"] * rule.run_only
     traits += ["off unless selected"] * (not rule.default) + [f"from {rule.plugin}"] * bool(rule.plugin)
     yield "; ".join(traits) + "."
     yield ""

@@ -157,6 +157,8 @@ class Rule(ABC):
     A rule without `default` is off unless it is selected. One with `preview`, which has no `default`, is still being
     tried out, and `--preview` switches it on.
 
+    One that is `run_only` is about what values show: `gradlint run` reports it, and `gradlint check` never does.
+
     A direct subclass is about a file, and has no events: `check.py` and `silencing.py` report it.
     """
 
@@ -173,6 +175,7 @@ class Rule(ABC):
     fix: ClassVar[FixKind | None] = None
     default: ClassVar[bool] = True
     preview: ClassVar[bool] = False
+    run_only: ClassVar[bool] = False
     url: ClassVar[str | None] = None
     plugin: str = ""
 

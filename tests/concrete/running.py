@@ -30,8 +30,10 @@ class Found(NamedTuple):
     operations: int = 0
 
 
-def watched(text: str, folder: Path, *, config: Config | None = None, schedule: Schedule | None = None) -> Found:
-    """Run a text as a program and report what was seen, without the check of its file."""
+def watched(
+    text: str, folder: Path, *, config: Config | None = None, schedule: Schedule | None = None, explain: bool = False
+) -> Found:
+    """Run a text as a program and report what was seen; `explain` an error by a check of its file if nothing was."""
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     complaints: list[str] = []
@@ -49,7 +51,8 @@ def watched(text: str, folder: Path, *, config: Config | None = None, schedule: 
     finally:
         watch.end(error)
         torch.set_grad_enabled(True)
-    findings = judged(watch.seen, Configs(config or Config()), scope=watch.scope).outcome.findings
+    unseen = error if explain else None
+    findings = judged(watch.seen, Configs(config or Config()), unseen, scope=watch.scope).outcome.findings
     return Found(findings, complaints, error, names, watch.machine.operations)
 
 

@@ -15,8 +15,28 @@ RULES = {rule.code: rule for rule in all_rules()}
 
 SEEN = (
     *("GRD101", "GRD102", "GRD103", "GRD104", "GRD106", "GRD107", "GRD108", "GRD201", "GRD204"),
-    *("GRD205", "GRD207", "GRD302", "GRD303", "GRD307", "GRD308", "GRD401", "GRD501", "GRD502"),
-    *("GRD503", "GRD514", "GRD520", "GRD701", "GRD702"),
+    *("GRD205", "GRD207", "GRD212", "GRD213", "GRD214", "GRD302", "GRD303", "GRD304", "GRD305", "GRD306", "GRD307"),
+    *(
+        "GRD308",
+        "GRD309",
+        "GRD401",
+        "GRD402",
+        "GRD403",
+        "GRD404",
+        "GRD405",
+        "GRD406",
+        "GRD408",
+        "GRD409",
+        "GRD501",
+        "GRD502",
+        "GRD503",
+        "GRD504",
+        "GRD510",
+        "GRD511",
+        "GRD512",
+    ),
+    *("GRD514", "GRD516", "GRD517", "GRD518", "GRD519", "GRD520", "GRD522", "GRD605"),
+    *("GRD606", "GRD608", "GRD611", "GRD614", "GRD701", "GRD702"),
 )
 """The rules whose bad example the machine sees itself, without a check of the file."""
 

@@ -75,7 +75,8 @@ def test_nothing_is_left_in_torch_between_samples() -> None:
     watch.begin()
     device = DeviceContext("cpu")
     with device, mode:
-        assert step() == [device, mode] and not hooks._global_forward_pre_hooks
+        assert step() == [device, mode]
+        assert not hooks._global_forward_pre_hooks and not hooks._global_forward_hooks
         step()
         assert step() == [device, watch.machine, mode] and hooks._global_forward_pre_hooks
     assert _modes() == [watch.machine]
@@ -108,6 +109,42 @@ def test_what_a_gap_hides_is_no_finding(tmp_path: Path) -> None:
     assert codes_at(found) == {("GRD501", 7)}, "the first and the second iteration of a sample are both seen"
     found = watched(cleared.replace("in (1, 2, 3, 4)", "!= 1"), tmp_path, schedule=FEW)
     assert found.findings == (), "between the second and the third nobody watches"
+
+
+WAITS = HEAD + "critic, kept = nn.Linear(4, 2), []\nother = torch.optim.SGD(critic.parameters(), lr=0.1)\n"
+WAITS += "for step in range(20):\n    kept.append(model(x).pow(2).mean())\n    other.zero_grad()\n"
+WAITS += "    critic(x).pow(2).mean().backward()\n    other.step()\n"
+SWITCHES = HEAD + "model = nn.Sequential(model, nn.Dropout(0.5))\nfor step in range(24):\n    optimizer.zero_grad()\n"
+SWITCHES += "    if step % 12 == 4:\n        model.eval()\n        with torch.no_grad():\n            model(x)\n"
+SWITCHES += "    {back}\n    model(x).pow(2).mean().backward()\n    optimizer.step()\n"
+
+
+def test_graphs_that_wait_for_a_backward_are_no_leak(tmp_path: Path) -> None:
+    """Where the watching pauses, a backward may come that nobody sees: then nothing is said of them."""
+    some = Schedule(iterations=8, every=None)
+    back = "    if step in (12, 19):\n        sum(kept).backward()\n        kept = []\n"
+    assert codes_at(watched(WAITS, tmp_path)) == {("GRD512", 9)}, "and no backward comes at all"
+    assert watched(WAITS + back, tmp_path).findings == ()
+    assert watched(WAITS + back, tmp_path, schedule=some).findings == ()
+    assert watched(WAITS + back, tmp_path, schedule=Schedule(iterations=8, every=14)).findings == ()
+
+
+def test_a_mode_that_is_set_back_unseen_is_not_wrong(tmp_path: Path) -> None:
+    """A switch is forgotten when the watching pauses."""
+    right, few = SWITCHES.format(back="if step % 12 == 6: model.train()"), Schedule(iterations=5, every=12)
+    assert {code for code, _ in codes_at(watched(SWITCHES.format(back=""), tmp_path))} == {"GRD517"}
+    assert watched(right, tmp_path, schedule=few).findings == ()
+    assert watched(SWITCHES.format(back="model.train()"), tmp_path).findings == ()
+
+
+def test_the_first_value_that_is_not_finite_is_the_first_of_those_watched(tmp_path: Path) -> None:
+    """Others may have come before, unseen."""
+    found = watched(LOOP.format(body="loss = loss + (step >= 4) * (x[0, 0] * 0).log(); loss.backward()"), tmp_path)
+    assert [one.code for one in found.findings] == ["GRD408"] and "iterations" not in found.findings[0].message
+    body = "loss = loss + (step >= 4) * (loss * 0).log(); loss.backward()"
+    found = watched(LOOP.format(body=body), tmp_path, schedule=FEW)
+    assert [one.code for one in found.findings] == ["GRD408"]
+    assert found.findings[0].message.startswith("in the 8 of 20 iterations that were watched, ")
 
 
 def test_an_error_between_samples_has_no_wrong_ends(tmp_path: Path) -> None:

@@ -26,7 +26,9 @@ class Claim(NamedTuple):
     finding: Finding
 
 
-BAD: dict[str, tuple[Rule, Bad]] = {name: (rule, bad) for rule in all_rules() for name, bad in bad_of(rule).items()}
+BAD: dict[str, tuple[Rule, Bad]] = {
+    name: (rule, bad) for rule in all_rules() if not rule.run_only for name, bad in bad_of(rule).items()
+}
 GOOD: dict[str, tuple[Rule, Good]] = {
     name: (rule, good) for rule in all_rules() for name, good in good_of(rule).items() if rule.effect != "invalid"
 }

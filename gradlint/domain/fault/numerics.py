@@ -39,11 +39,49 @@ class SingularPoint(Fault):
     """An operation gets a value at which its derivative is infinite, for certain; `origin` is where that comes from.
 
     `kind` is what it gets: zeros, of a value less the "same", of "rows" less each row, or of a "fresh" leaf; the
-    "bound" of its range, which is `value`; or a "single" element, which has no spread. `slope` is the gradient there.
+    "bound" of its range, which is `value`; a "single" element, which has no spread; or zeros that a run has "seen".
+    `slope` is the gradient there.
     """
 
     op: str
     origin: cst.CSTNode
-    kind: Literal["same", "rows", "fresh", "bound", "single"]
+    kind: Literal["same", "rows", "fresh", "bound", "single", "seen"]
     slope: Literal["NaN", "infinite"]
     value: float = 0.0
+
+
+class NonfiniteValue(Fault):
+    """A run has seen the first value that is not finite: `op` makes it, and `loss` is the backward that starts at it.
+
+    `value` says what the loss is. `given` says what the operation was given, `op` is empty where it is not known.
+    """
+
+    op: str
+    value: Literal["NaN", "infinity"]
+    given: str
+    loss: cst.CSTNode
+
+
+class NonfiniteGradient(Fault):
+    """A run has seen the first gradient that is not finite, of a finite loss.
+
+    `op` makes it, of what is `given`, in `backward`; where it is not known, the node is the backward, `leaf` is where
+    the parameter was made, and `backward` the step that would use it.
+    """
+
+    op: str
+    given: str
+    backward: cst.CSTNode
+    leaf: cst.CSTNode | None
+
+
+class ZeroGradient(Fault):
+    """A run has seen nothing but zeros in the gradient of a parameter, made at `leaf`, in each of `steps` steps.
+
+    The node is the operation `op` that gives the zeros in a backward; without one, it is where the parameter was made.
+    """
+
+    op: str
+    leaf: cst.CSTNode | None
+    name: str
+    steps: int

@@ -63,7 +63,8 @@ difference = points[:, None, :] - points[None, :, :]
             what = f"`{event.op}` gets exactly {event.value:g}, the bound of its range"
             hint = "keep the values off the bound, or use `torch.atan2`"
         else:
-            what = f"`{event.op}` gets exact zeros ({_ZEROS[event.kind]})"
+            why = f" ({_ZEROS[event.kind]})" if event.kind in _ZEROS else ""
+            what = f"`{event.op}` gets exact zeros{why}"
             hint = "add a small constant first, or use `cdist` or `norm`"
         related = () if event.kind == "single" else ((event.origin, "the values are computed here"),)
         said = f"{what}: its gradient there is {event.slope}"

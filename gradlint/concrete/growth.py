@@ -1,0 +1,154 @@
+"""Graphs that stay alive from iteration to iteration, and who holds them.
+
+A graph lives as long as the object in the metadata of its last node. Where those of five iterations are alive, the
+variables of the program's own frames are searched for what holds them: nothing is kept alive for that.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradlint.concrete.calls import Call, tensors_in
+from gradlint.concrete.holders import Holder, holder_of
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.tape import LIFE, Fate, Life, label_of
+from gradlint.concrete.watcher import Known, Watcher
+from gradlint.domain.fault.backward import GradientCycle, GraphRetained
+from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
+
+_MANY = 5
+"""The graphs of so many iterations before this one are alive, of which no backward has run yet."""
+_SPENT = 3
+"""The same of graphs that nothing can use any more."""
+_CHAIN = 4
+_RETAINED = "gradlint.retained"
+
+
+class Kept(NamedTuple):
+    """Graphs of one place that were alive together, and who held them."""
+
+    holder: Holder
+    fates: tuple[Fate, ...]
+    lives: tuple[weakref.ref[Life], ...]
+
+
+class Growth(Watcher):
+    """Counts the graphs of each place that are alive, and the nodes that each backward runs through."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._lives: dict[tuple[bool, tuple[int, int]], deque[weakref.ref[Life]]] = {}
+        self._kept: dict[tuple[bool, tuple[int, int]], Kept] = {}
+        self._sought: dict[tuple[bool, tuple[int, int]], int] = {}
+        self._ways: dict[tuple[int, int], tuple[deque[int], deque[int]]] = {}
+        self._states: dict[tuple[int, int], Seen] = {}
+        self._retained: dict[tuple[int, int], tuple[Place, int]] = {}
+        self._used: set[tuple[int, int]] = set()
+        self._cycles: dict[tuple[int, int], tuple[Place, list[Any], int]] = {}
+
+    def paused(self) -> None:
+        """Forget graphs that a backward may still use: nobody would see it."""
+        self._lives.clear()
+        self._ways.clear()
+        for key, kept in list(self._kept.items()):
+            if any(not fate.spent and life() is not None for fate, life in zip(kept.fates, kept.lives, strict=True)):
+                del self._kept[key]
+                self._sought.pop(key, None)
+
+    def module_left(self, result: Any, place: Place) -> None:
+        """Note the graph of what a network has computed."""
+        last = next((one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None), None)
+        if last is not None:
+            self._live(last, False, place)
+
+    def backward_begins(self, call: Call, place: Place) -> None:
+        """Note the graph of a loss, and what it has in common with those before."""
+        if self._retained:
+            for way in call.ways:
+                mark = way.node.metadata.get(_RETAINED)
+                if mark is not None:
+                    self._used.add(mark)
+        if not call.fills:
+            return
+        last = next((one.grad_fn for one in call.roots if one.grad_fn is not None), None)
+        if last is not None:
+            self._live(last, True, place)
+            self._state(call, last, place)
+
+    def backpropagated(self, call: Call, place: Place) -> None:
+        """Note a graph that is retained, or gradients with a graph of their own."""
+        if call.creates and call.fills:
+            leaves = [self.training.leaf(one) for one in call.leaves]
+            self._cycles[place.key] = place, leaves, self.training.number
+        elif call.retains and call.fills:
+            for way in call.ways:
+                if type(way.node).__name__ != "AccumulateGrad":
+                    way.node.metadata.setdefault(_RETAINED, place.key)
+            self._retained[place.key] = place, self._retained.get(place.key, (place, 0))[1] + 1
+
+    def _live(self, node: Any, spent: bool, place: Place) -> None:
+        """Note that a graph is alive, and look for who holds those before it, twice at most."""
+        key = spent, place.key
+        lives = self._lives.setdefault(key, deque(maxlen=_MANY + 1))
+        alive = [life for one in lives if (life := one()) is not None]
+        life = node.metadata.get(LIFE) or Life()
+        for _ in range(_CHAIN):  # What scales a loss dies with it, and the loss itself may be kept.
+            node.metadata.setdefault(LIFE, life)
+            below = [one for one, _ in node.next_functions if one is not None]
+            if len(below) != 1 or type(below[0]).__name__ == "AccumulateGrad":
+                break
+            node = below[0]
+        lives.append(weakref.ref(life))
+        alive = [one for one in alive if one is not life]
+        if len(alive) < (_SPENT if spent else _MANY) or key in self._kept or self._sought.get(key, 0) >= 2:
+            return
+        if spent is not all(one.fate.spent for one in alive):
+            return
+        self._sought[key] = self._sought.get(key, 0) + 1
+        holder = holder_of({id(one) for one in alive})
+        if holder is not None:
+            self._kept[key] = Kept(holder, tuple(one.fate for one in alive), tuple(map(weakref.ref, alive)))
+
+    def _state(self, call: Call, last: Any, place: Place) -> None:
+        """See whether each backward runs through more than the last, down to what earlier iterations have computed."""
+        label = label_of(last)
+        if label is None or place.key in self._states:
+            return
+        sizes, ends = self._ways.setdefault(place.key, (deque(maxlen=_MANY), deque(maxlen=2)))
+        sizes.append(len(call.ways))
+        before, end = (ends[0], ends[-1]) if len(ends) == 2 else (0, 0)
+        ends.append(label.number)
+        grows = len(sizes) == _MANY and all(one < other for one, other in zip(sizes, list(sizes)[1:], strict=False))
+        if not grows or not before or not any(way.label and way.label.number <= before for way in call.ways):
+            return
+        for way in sorted(call.ways, key=lambda way: way.label.number if way.label else 0):
+            below = [label_of(node) for node, _ in way.node.next_functions if node is not None]
+            former = next((one for one in below if one is not None and one.number <= end), None)
+            if way.label is not None and way.label.number > end and former is not None:
+                self._states[place.key] = Seen(StateNotDetached, way.label.place, {"former": former.place})
+                return
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield the graphs that were kept, and those that were retained for nothing."""
+        yield from self._states.values()
+        summed = set()
+        for (spent, _), kept in sorted(self._kept.items(), key=lambda pair: not pair[0][0]):
+            holder = kept.holder
+            if holder.place.key in summed or (not spent and any(one.spent for one in kept.fates)):
+                continue
+            summed.add(holder.place.key)
+            fields: dict[str, object] = {"term": None, "listed": holder.listed, "nested": False}
+            if spent:
+                yield Seen(GraphAccumulates, holder.place, fields | {"spent": True})
+            else:
+                yield Seen(EvalKeepsGraph, holder.place, fields)
+        for key, (place, times) in self._retained.items():
+            if times >= 3 and key not in self._used:
+                yield Seen(GraphRetained, place, {})
+        for place, leaves, number in self._cycles.values():
+            if any(leaf.filled is not None or leaf.used is not None for leaf in leaves):
+                yield Seen(GradientCycle, place, {"used": self.training.number > number})

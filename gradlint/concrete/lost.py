@@ -1,0 +1,118 @@
+"""Values of which a loss is made, and that hang on no graph: what has cut them off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from gradlint.concrete.calls import Call
+from gradlint.concrete.cuts import Cut
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.tape import Label, label_of
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Watcher
+from gradlint.domain.fault.backward import GradientWithoutGraph
+from gradlint.domain.fault.lost_gradient import LostLeaf
+
+_MEANT = ("detach", "no_grad", "data")
+"""What is written to cut off a part of a loss on purpose, too."""
+
+_ADDS = ("add", "sub", "neg", "add_", "sub_", "__radd__")
+_SCALES = ("mul", "div", "mul_", "div_", "__rmul__")
+
+
+class Lost(Watcher):
+    """Follows cuts to the losses that depend on them."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._losses: dict[tuple[int, int], tuple[Cut, Place]] = {}
+        self._terms: dict[tuple[int, int], tuple[Cut, Place, Place]] = {}
+        self._hacks: dict[tuple[int, int], tuple[Leaf, Cut, Place, Place]] = {}
+        self._optimized: dict[int, list[Leaf]] = {}
+
+    def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
+        """Note what an optimizer holds."""
+        for leaf in leaves:
+            leaf.held = True
+        self._optimized[id(optimizer)] = leaves
+
+    def backpropagated(self, call: Call, place: Place) -> None:
+        """Note the cuts that a loss depends on, and those of which a whole term of it is made."""
+        if not call.fills:
+            return
+        for way in call.ways if self.training.cuts else ():
+            for cut in () if way.label is None else way.label.cuts:
+                self._losses.setdefault(cut.place.key, (cut, place))
+        for label in _terms(call.roots):
+            for cut in label.cuts:
+                self._terms.setdefault(cut.place.key, (cut, label.place, place))
+        if call.leaves and all(self.training.leaf(one).hack is not None for one in call.leaves):
+            for leaf in map(self.training.leaf, call.leaves):
+                assert leaf.hack is not None
+                cut, made = leaf.hack
+                self._hacks.setdefault(made.key, (leaf, cut, made, place))
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield the cuts before leaves that no backward has reached, and those that make a term a constant."""
+        yield from self._hacked()
+        idle = [leaves for leaves in self._optimized.values() if leaves and all(map(_is_unreached, leaves))]
+        for cut, backward in self._losses.values():
+            lost = [leaf for leaf in cut.leaves if _is_unreached(leaf) and self._counts(leaf)]
+            whole = any(leaf in leaves for leaves in idle for leaf in lost)
+            if not lost or (cut.kind in _MEANT and not whole):
+                continue
+            for leaf in lost:
+                leaf.lost = True
+            yield Seen(LostLeaf, cut.place, _fields(cut, lost[0], backward) | {"idle": whole})
+        for cut, term, backward in self._terms.values():
+            if cut.kind == "grad":
+                yield Seen(GradientWithoutGraph, cut.place, {"backward": backward, "term": term})
+            elif cut.kind in ("nondiff", "integer", "rewrap") and cut.leaves:
+                yield Seen(LostLeaf, cut.place, _fields(cut, cut.leaves[0], backward) | {"term": True})
+
+    def _counts(self, leaf: Leaf) -> bool:
+        """Return whether a leaf should get a gradient: an optimizer holds it, or none steps at all."""
+        return leaf.held or (not self.training.steps and bool(leaf.name))
+
+    def _hacked(self) -> Iterator[Seen]:
+        for leaf, cut, made, backward in self._hacks.values():
+            if leaf.read or leaf.held:
+                continue
+            for one in cut.leaves:
+                one.lost = True
+            fields = _fields(cut, None, backward) | {"kind": "hack", "cut": cut.place, "parameter": True}
+            yield Seen(LostLeaf, made, fields)
+
+
+def _is_unreached(leaf: Leaf) -> bool:
+    """Return whether no backward has filled the gradient of a leaf, and the program has not either."""
+    return not leaf.backwards and leaf.untouched
+
+
+def _fields(cut: Cut, leaf: Leaf | None, backward: Place) -> dict[str, object]:
+    made = None if leaf is None else leaf.made
+    parameter = leaf is None or bool(leaf.name)
+    return {
+        "kind": cut.kind, "op": cut.op, "leaf": made, "backward": backward, "raises": False, "parameter": parameter,
+    }  # fmt: skip
+
+
+def _terms(roots: list[torch.Tensor]) -> Iterator[Label]:
+    """Yield the operations that add terms to a loss of one element, from the last one on."""
+    stack = [root.grad_fn for root in roots if root.numel() == 1 and root.grad_fn is not None]
+    for _ in range(64):
+        label = label_of(stack[-1]) if stack else None
+        if label is None:
+            return
+        below = [one for one, _ in stack.pop().next_functions if one is not None]
+        if label.op in _ADDS:
+            yield label
+            stack += below
+        elif label.op in _SCALES and len(below) == 1:
+            stack += below
+        elif not stack:
+            return

@@ -1,0 +1,201 @@
+"""Which parameters of the networks that are called no optimizer holds."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.tape import label_of, leaves_of, nodes_below
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
+from gradlint.domain.event import Event
+from gradlint.domain.fault import modules as modules_fault
+from gradlint.domain.fault import optimizers as fault
+from gradlint.domain.fault.training_loop import StateDictAlias
+
+_MODULE = nn.modules.module.__file__
+_LOOKS = 3
+"""How often the attributes of a network are looked at: the first calls, and the first steps after them."""
+
+
+class Optimized(NamedTuple):
+    """An optimizer, where it was made, and how many leaves there were by then."""
+
+    place: Place
+    born: int
+
+
+class Candidate(NamedTuple):
+    """What is wrong if, at the end, no optimizer holds the `leaf`, and a backward reaches it."""
+
+    kind: type[Event]
+    place: Place
+    fields: Mapping[str, object]
+    leaf: Leaf
+
+
+class Membership(Watcher):
+    """Compares the parameters of networks with those of the optimizers."""
+
+    files = frozenset({_MODULE})
+    sought = (
+        modules_fault.ModuleInContainer,
+        modules_fault.ParameterInContainer,
+        modules_fault.TensorNotParameter,
+        fault.ConstantsInOptimizer,
+    )
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._made: weakref.WeakKeyDictionary[Any, Optimized] = weakref.WeakKeyDictionary()
+        self._constants: dict[tuple[int, int], tuple[Place, Place, bool]] = {}
+        self._networks: weakref.WeakKeyDictionary[nn.Module, int] = weakref.WeakKeyDictionary()
+        self._held: dict[int, tuple[weakref.ref[nn.Module], str, Leaf]] = {}
+        self._candidates: dict[tuple[str, tuple[int, int]], Candidate] = {}
+        self._known = 0
+        self._aliases: dict[tuple[int, int], Seen] = {}
+
+    def operated(self, it: Operation) -> None:
+        """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
+        if it.func is not torch.Tensor.copy_ or len(it.args) < 2:
+            return
+        to, given = it.args[:2]
+        self.training.leaf(to).loaded = True
+        cut = self.cut(given) if isinstance(given, torch.Tensor) else None
+        if cut is None or cut.kind != "detach" or to.data_ptr() != given.data_ptr() or not to.numel():
+            return
+        if self.training.steps > cut.steps:
+            self._aliases.setdefault(cut.place.key, Seen(StateDictAlias, cut.place, {"loaded": it.place}))
+
+    def optimizer_made(self, optimizer: Any, place: Place) -> None:
+        """Note an optimizer; it has no parameters yet."""
+        self._made[optimizer] = Optimized(place, self.training.born)
+
+    def module_entered(self, module: nn.Module, place: Place) -> None:
+        """Look at the attributes of a network that the program calls, and at calls of what stands in containers."""
+        if len(self.inside) > 1:
+            if id(module) in self._held:
+                self._called(module, place)
+            return
+        looked = self._networks.get(module, 0)
+        if looked < _LOOKS:
+            self._networks[module] = looked + 1
+            own = {id(one) for one in module.parameters()}
+            for part in module.modules():
+                for name, value in list(vars(part).items()):
+                    if not name.startswith("_"):
+                        self._attribute(part, name, value, own)
+
+    def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int]) -> None:
+        if isinstance(value, torch.Tensor):
+            self._tensor(name, value, own)
+            return
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+        for one in inside:
+            if isinstance(one, nn.Module):
+                for leaf in one.parameters():
+                    if leaf.requires_grad and id(leaf) not in own:
+                        self.inner.add(id(one))
+                        self._held[id(one)] = weakref.ref(one), name, self.training.leaf(leaf)
+                        break
+            elif isinstance(one, nn.Parameter) and one.requires_grad and id(one) not in own:
+                leaf_, made = self.training.leaf(one), self.training.origin(one)
+                if made is not None:
+                    fields = {"name": name, "made": made}
+                    self._note(Candidate(modules_fault.ParameterInContainer, made, fields, leaf_))
+
+    def _tensor(self, name: str, value: torch.Tensor, own: set[int]) -> None:
+        """Look at a tensor that is an attribute: a leaf that is no parameter, or a value computed from one."""
+        if not value.requires_grad:
+            return
+        if value.grad_fn is None:
+            made = self.training.origin(value)
+            if made is not None and not isinstance(value, nn.Parameter):
+                fields = {"name": name, "made": made}
+                self._note(Candidate(modules_fault.TensorNotParameter, made, fields, self.training.leaf(value)))
+            return
+        label = label_of(value.grad_fn)
+        leaves = [one for one in leaves_of(nodes_below([value.grad_fn])) if isinstance(one, nn.Parameter)]
+        if label is not None and len(leaves) == 1 and id(leaves[0]) not in own:
+            fields = {"name": name, "made": label.place}
+            self._note(Candidate(modules_fault.ParameterMoved, label.place, fields, self.training.leaf(leaves[0])))
+
+    def _called(self, module: nn.Module, place: Place) -> None:
+        found, name, leaf = self._held[id(module)]
+        made = leaf.built or leaf.made
+        if found() is module and torch.is_grad_enabled() and made is not None:
+            fields = {"name": name, "made": made, "called": place}
+            self._note(Candidate(modules_fault.ModuleInContainer, made, fields, leaf))
+
+    def _note(self, candidate: Candidate) -> None:
+        self._candidates.setdefault((candidate.kind.__name__, candidate.place.key), candidate)
+
+    def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
+        """Look for parameters that the optimizer should hold, and does not."""
+        if len(self._made) != self._known:
+            self._known = len(self._made)
+            for one in list(self._made):
+                for group in one.param_groups:
+                    for parameter in group["params"]:
+                        self.training.leaf(parameter).held = True
+        for leaf in leaves:
+            leaf.held = True
+        parameters = [one for group in optimizer.param_groups for one in group["params"]]
+        made = self._made.get(optimizer)
+        if made is None:
+            return
+        constant = all(not one.requires_grad and one.grad is None for one in parameters) and bool(parameters)
+        _, step, so_far = self._constants.get(made.place.key, (made.place, place, True))
+        self._constants[made.place.key] = made.place, step, constant and so_far
+        held = {id(one) for one in parameters}
+        for network, looked in list(self._networks.items()):
+            if looked <= _LOOKS:
+                self._networks[network] = looked + 1
+                self._late(network, held, made, place, any(leaf.name for leaf in leaves))
+
+    def _late(self, network: nn.Module, held: set[int], made: Optimized, place: Place, trained: bool) -> None:
+        """Note parameters of a network, partly held by an optimizer, that have come after it.
+
+        Of a network of which it holds none, something is said only if it trains another one.
+        """
+        parameters = list(network.parameters())
+        if not any(id(one) in held for one in parameters):
+            first = next((one for one in parameters if one.requires_grad), None)
+            if first is not None and trained:
+                self._forgotten(first, made)
+            return
+        for part in network.modules():
+            own = [one for one in part.parameters() if one.requires_grad]
+            if own and not any(id(one) in held for one in own):
+                self._forgotten(own[0], made)
+                break
+        for one in parameters:
+            leaf = self.training.leaf(one)
+            if one.requires_grad and id(one) not in held and leaf.born > made.born and leaf.made is not None:
+                fields = {"made": leaf.made, "step": place}
+                self._note(Candidate(fault.ParameterTooLate, made.place, fields, leaf))
+                return
+
+    def _forgotten(self, parameter: nn.Parameter, made: Optimized) -> None:
+        """Note a network, or a part of one, with random weights that get gradients now."""
+        leaf = self.training.leaf(parameter)
+        where = leaf.built or leaf.made
+        if leaf.filled and where is not None and leaf.random and leaf.since == self.training.steps:
+            fields = {"made": where, "backward": leaf.filled}
+            self._note(Candidate(fault.NetworkForgotten, made.place, fields, leaf))
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield what is still so at the end."""
+        yield from self._aliases.values()
+        for made, step, constant in self._constants.values():
+            if constant:
+                yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
+        for one in self._candidates.values():
+            if one.leaf.backwards and not (one.leaf.held or one.leaf.loaded or one.leaf.read or one.leaf.stepped):
+                yield Seen(one.kind, one.place, one.fields)

@@ -1,0 +1,190 @@
+"""Training and evaluation mode: networks that are trained in evaluation, or evaluated in training mode."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from gradlint.concrete.calls import Call
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
+from gradlint.domain.fault.modules import DropoutAlwaysOn
+from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissing
+
+_DROPOUTS = frozenset(
+    getattr(functional, name)
+    for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
+    if hasattr(functional, name)
+)
+_MANY = 3
+"""So many calls in a row under `no_grad` are an evaluation: a GAN makes one false batch so, and trains on it."""
+
+
+@dataclass
+class Network:
+    """A module that the program calls itself, and that computes otherwise in training than in evaluation.
+
+    `evaluated` and `trained` are where the program has switched it last, `steps` how many steps there were by then.
+    `looked`: it was called since, under `no_grad`, in evaluation mode. `stepped` is how
+    many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
+    """
+
+    module: weakref.ref[nn.Module]
+    leaf: Leaf
+    evaluated: Place | None = None
+    trained: Place | None = None
+    steps: int = -1
+    stepped: int = 0
+    last: int = -1
+    looked: bool = False
+    wrong: int = 0
+    backward: Place | None = None
+
+
+@dataclass
+class Runs:
+    """Calls in a row at a place, in training mode and without a graph, since the last backward or step."""
+
+    network: Network
+    since: tuple[int, int]
+    number: int = 0
+    most: int = 0
+
+
+class Modes(Watcher):
+    """Follows the mode of the networks that the program calls."""
+
+    functions = _DROPOUTS
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._networks: weakref.WeakKeyDictionary[nn.Module, Network | None] = weakref.WeakKeyDictionary()
+        self._kept: list[Network] = []
+        self._switches: weakref.WeakKeyDictionary[nn.Module, tuple[bool, Place, int]] = weakref.WeakKeyDictionary()
+        self._called: list[tuple[Network, bool]] = []
+        self._runs: dict[tuple[int, int], tuple[Place, Runs]] = {}
+        self._found: dict[tuple[str, tuple[int, int]], Seen] = {}
+        self._asked: set[tuple[str, tuple[int, int]]] = set()
+
+    def paused(self) -> None:
+        """Forget switches: another may follow unseen."""
+        self._switches.clear()
+        self._called.clear()
+        for network in self._kept:
+            network.evaluated = network.trained = network.backward = None
+            network.looked, network.last, network.wrong = False, -1, 0
+        for _, runs in self._runs.values():
+            runs.number = 0
+
+    def mode_switched(self, module: nn.Module, training: bool, place: Place) -> None:
+        """Note a switch of a module with parts; one of a single layer is meant for that layer."""
+        self._switches[module] = training, place, self.training.steps
+        if next(module.children(), None) is None:
+            return
+        for part in module.modules():
+            network = self._networks.get(part)
+            if network is not None:
+                network.steps = self.training.steps
+                if training:
+                    network.trained, network.evaluated = place, None
+                else:
+                    network.evaluated, network.looked = place, False
+
+    def module_entered(self, module: nn.Module, place: Place) -> None:
+        """Look at the mode of a network that the program calls."""
+        if len(self.inside) > 1:
+            return
+        network = self._network(module)
+        if network is None:
+            return
+        if torch.is_grad_enabled():
+            self._called.append((network, module.training))
+        elif not module.training:
+            network.looked = True
+        elif network.stepped and network.steps < network.last:
+            now = self.training.number, self.training.steps
+            _, runs = self._runs.setdefault(place.key, (place, Runs(network, now)))
+            runs.number = runs.number + 1 if runs.since == now else 1
+            runs.since, runs.most = now, max(runs.most, runs.number)
+
+    def operated(self, it: Operation) -> None:
+        """Look at dropout that the program calls itself, and that is not given any mode."""
+        if not self.inside or self.inside[-1].training:
+            return
+        key = DropoutAlwaysOn.__name__, it.place.key
+        if it.kwargs.get("training") and key not in self._found and key not in self._asked:
+            self._asked.add(key)
+            call = it.place.call
+            named = () if call is None else [one.arg for one in call.keywords]
+            if call is not None and not {"training", None} & set(named) and len(call.args) < 3:
+                self._find(Seen(DropoutAlwaysOn, it.place, {"made": False}))
+
+    def _network(self, module: nn.Module) -> Network | None:
+        if module not in self._networks:
+            first = next(module.parameters(), None)
+            known = self._switches.get(module)
+            if first is None or not _has_two_modes(module):
+                self._networks[module] = None
+                return None
+            network = Network(weakref.ref(module), self.training.leaf(first))
+            if known is not None and not known[0] and next(module.children(), None) is not None:
+                network.evaluated = known[1]
+            self._networks[module] = network
+            self._kept.append(network)
+        return self._networks[module]
+
+    def backpropagated(self, call: Call, place: Place) -> None:
+        """Note that networks were trained, each in the mode in which it was called last."""
+        for network, mode in self._called:
+            if mode or network.leaf.filled != place:
+                continue
+            network.backward = place
+
+    def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
+        """Count the steps of networks, by the mode in which they were called."""
+        own = {id(leaf) for leaf in leaves}
+        for network, mode in self._called:
+            if id(network.leaf) not in own or network.leaf.filled is None or network.last == self.training.steps:
+                continue
+            network.last = self.training.steps
+            if mode:
+                network.stepped += 1
+            elif network.evaluated is not None and network.backward is not None:
+                if not network.stepped and not network.looked:
+                    continue  # It is trained in evaluation mode from the beginning on: that is meant.
+                network.wrong += 1
+                if network.wrong >= 2:
+                    fields = {"backward": network.backward, "trained": network.trained}
+                    self._find(Seen(TrainModeMissing, network.evaluated, fields))
+        self._called = [(one, mode) for one, mode in self._called if id(one.leaf) not in own]
+
+    def _find(self, seen: Seen) -> None:
+        self._found.setdefault((seen.kind.__name__, seen.place.key), seen)
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield what was found on the way, and the evaluations in training mode."""
+        yield from self._found.values()
+        for place, runs in self._runs.values():
+            now = self.training.number, self.training.steps
+            if runs.most >= _MANY or (runs.number > 1 and runs.since == now):
+                yield Seen(EvalModeMissing, place, {"loop": None})
+
+
+def _has_two_modes(module: nn.Module) -> bool:
+    """Return whether a part of a module drops values, or normalises by the batch in training mode alone."""
+    return any(
+        (isinstance(part, _DropoutNd) and part.p > 0)
+        or (isinstance(part, _BatchNorm) and part.track_running_stats)
+        or (isinstance(part, (nn.RNNBase, nn.MultiheadAttention)) and part.dropout > 0)
+        for part in module.modules()
+    )

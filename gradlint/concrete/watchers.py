@@ -1,0 +1,14 @@
+"""The parts of the concrete machine that hear of the program, one file each."""
+
+from __future__ import annotations
+
+from gradlint.concrete.growth import Growth
+from gradlint.concrete.lost import Lost
+from gradlint.concrete.membership import Membership
+from gradlint.concrete.modes import Modes
+from gradlint.concrete.nonfinite import Nonfinite
+from gradlint.concrete.scaling import Scaling
+from gradlint.concrete.watcher import Watcher
+from gradlint.concrete.zeros import Zeros
+
+WATCHERS: tuple[type[Watcher], ...] = (Scaling, Modes, Membership, Lost, Nonfinite, Zeros, Growth)

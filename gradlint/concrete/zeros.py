@@ -1,0 +1,143 @@
+"""Gradients that are zero in each step: the operation that makes zeros of a gradient that has others.
+
+Whether a gradient is zero is seen by each step (`nonfinite.py`). Where one was zero twice, the next backward that runs
+to it is watched once: what each node is given, and what it gives on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from gradlint.concrete.calls import Call
+from gradlint.concrete.places import Place
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.tape import Way, on_the_way_to
+from gradlint.concrete.training import Leaf
+from gradlint.concrete.watcher import Known, Operation, Watcher
+from gradlint.domain.fault.lost_gradient import LostLeaf
+from gradlint.domain.fault.numerics import ZeroGradient
+
+_FLAT = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "floor_divide"})
+_FLAT_NODES = tuple(f"{name.capitalize()}Backward" for name in _FLAT)
+_ENOUGH = 5
+"""So many steps must have found nothing but zeros."""
+
+
+class Zeros(Watcher):
+    """Looks for parameters whose gradient is always zero, and for the zero between them and the loss."""
+
+    functions = frozenset(
+        getattr(owner, name) for owner in (torch, torch.Tensor) for name in _FLAT if hasattr(owner, name)
+    )
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._ran = False
+        self._probed: dict[int, tuple[Leaf, str, Place]] = {}
+        self._probing: list[tuple[Way, list[bool], Any]] = []
+        self._flat: dict[tuple[int, int], tuple[list[Leaf], str, Place, Place]] = {}
+        self._fed: set[int] = set()
+        self._optimized: dict[int, Leaf] = {}
+
+    def paused(self) -> None:
+        """Leave the nodes of a backward that is under way."""
+        for _, _, handle in self._probing:
+            handle.remove()
+        self._probing = []
+
+    def operated(self, it: Operation) -> None:
+        """Note that an operation has run of which the derivative is zero everywhere."""
+        self._ran = True
+
+    def backward_begins(self, call: Call, place: Place) -> None:
+        """Watch the nodes of one backward to leaves whose gradient was zero twice."""
+        self._probing = []
+        if not self.training.zeros:
+            return
+        wanted = [leaf for one in call.leaves if (leaf := self.training.leaf(one)).checked == leaf.zeros >= 2]
+        if not call.fills or not any(id(leaf) not in self._probed for leaf in wanted):
+            return
+        for way in call.ways:
+            passed: list[bool] = []
+            self._probing.append((way, passed, way.node.register_hook(_noting(passed))))
+
+    def backpropagated(self, call: Call, place: Place) -> None:
+        """Take the watched nodes that were given a gradient, and gave on zeros."""
+        if not call.fills:
+            return
+        self._pass_flat(call, place)
+        if not self._probing:
+            return
+        zero = {}
+        for way, passed, handle in self._probing:
+            handle.remove()
+            if passed == [True, False] and way.label is not None:
+                zero[way.node] = way.label
+        roots = [root.grad_fn for root in call.roots if root.grad_fn is not None]
+        for one in call.leaves:
+            leaf = self.training.leaf(one)
+            if leaf.checked != leaf.zeros or leaf.zeros < 2 or id(leaf) in self._probed:
+                continue
+            ends = {way.node for way in call.ways if getattr(way.node, "variable", None) is one}
+            above = [way.node for way in on_the_way_to(call.ways, roots, ends)]
+            labels = sorted((zero[node] for node in above if node in zero), key=lambda label: -label.number)
+            if labels:
+                self._probed[id(leaf)] = leaf, labels[0].op, labels[0].place
+        self._probing = []
+
+    def _pass_flat(self, call: Call, place: Place) -> None:
+        """Note the leaves to which each way leads through an operation of which the derivative is zero everywhere."""
+        if not self._ran:
+            return
+        flat = [way for way in call.ways if type(way.node).__name__.startswith(_FLAT_NODES)]
+        if not flat:
+            self._fed |= {id(self.training.leaf(one)) for one in call.leaves} if self._flat else set()
+            return
+        stop, reached = {way.node for way in flat}, set[Any]()
+        stack: list[Any] = [root.grad_fn for root in call.roots if root.grad_fn is not None]
+        while stack:
+            node = stack.pop()
+            if node not in reached:
+                reached.add(node)
+                stack += [one for one, _ in node.next_functions if one is not None and node not in stop]
+        fed = {id(node.variable) for node in reached if type(node).__name__ == "AccumulateGrad"}
+        self._fed |= {id(self.training.leaf(one)) for one in call.leaves if id(one) in fed}
+        lost = [self.training.leaf(one) for one in call.leaves if id(one) not in fed]
+        label = flat[-1].label
+        if lost and label is not None:
+            self._flat.setdefault(label.place.key, (lost, label.op, label.place, place))
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield the operations before parameters whose gradient is still zero."""
+        for leaves, op, made, backward in self._flat.values():
+            lost = [one for one in leaves if id(one) not in self._fed and one.zeros == one.checked]
+            if lost:
+                for one in lost:
+                    one.lost = True
+                fields: dict[str, object] = {
+                    "kind": "zero",
+                    "op": op,
+                    "leaf": lost[0].made,
+                    "backward": backward,
+                    "raises": False,
+                }
+                yield Seen(LostLeaf, made, fields | {"parameter": bool(lost[0].name)})
+        for leaf, op, place in self._probed.values():
+            if leaf.checked == leaf.zeros >= _ENOUGH and not leaf.lost:
+                fields = {"op": op, "leaf": leaf.made, "name": leaf.name, "steps": leaf.zeros}
+                yield Seen(ZeroGradient, place, fields)
+
+
+def _noting(passed: list[bool]) -> Any:
+    """Return a hook that notes whether a node was given a gradient that is not zero, and whether it gives on one."""
+
+    def note(inputs: tuple[torch.Tensor | None, ...], outputs: tuple[torch.Tensor | None, ...]) -> None:
+        with torch._C.DisableTorchFunction():
+            passed[:] = [
+                any(bool(one.detach().any()) for one in gradients if one is not None) for gradients in (outputs, inputs)
+            ]
+
+    return note

@@ -1,0 +1,373 @@
+"""The right programs in `programs/`, each with one mistake: what is replaced, what should be said, and at which line.
+
+A mutant is found if one of the codes stands at a line that contains one of the texts. Those that are `missed` are not
+found yet: other ways lead to the same parameters, or the mistake is a choice that others make on purpose.
+"""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """A program, what is replaced in it, and the findings that name the mistake."""
+
+    name: str
+    program: str
+    old: str
+    new: str
+    codes: str
+    at: tuple[str, ...]
+    missed: bool = False
+
+
+MUTANTS = (
+    Mutant("no zero_grad", "cnn", "        optimizer.zero_grad()\n", "", "GRD501", ("loss.backward()",)),
+    Mutant("no step", "cnn", "        optimizer.step()\n", "", "GRD519", ("loss.backward()", "zero_grad")),
+    Mutant("no train()", "cnn", "    model.train()\n", "", "GRD517", ("model.eval()",)),
+    Mutant("no eval()", "cnn", "    model.eval()\n", "", "GRD522", ("scores = model(x)",)),
+    Mutant(
+        "softmax before cross_entropy",
+        "cnn",
+        "return self.fc(self.drop(x.flatten(1)))",
+        "return torch.softmax(self.fc(self.drop(x.flatten(1))), 1)",
+        "GRD701",
+        ("cross_entropy", "softmax"),
+    ),
+    Mutant(
+        "the loss is kept with its graph", "cnn", "total += loss.item()", "total += loss", "GRD510", ("total += loss",)
+    ),
+    Mutant(
+        "evaluation keeps graphs",
+        "cnn",
+        "    with torch.no_grad():\n        for x, y in test:",
+        "    if True:\n        for x, y in test * 4 if isinstance(test, list) else [*test] * 4:",
+        "GRD512 GRD510",
+        ("total +=",),
+    ),
+    Mutant(
+        "clip after step",
+        "cnn",
+        "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        optimizer.step()\n",
+        "        optimizer.step()\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n",
+        "GRD504",
+        ("clip_grad",),
+    ),
+    Mutant(
+        "the best state is an alias",
+        "cnn",
+        "{name: one.clone() for name, one in model.state_dict().items()}",
+        "model.state_dict()",
+        "GRD516",
+        ("state_dict()",),
+    ),
+    Mutant(
+        "a new head after the optimizer",
+        "cnn",
+        "    best, state = 0.0, None\n",
+        "    model.fc = nn.Linear(16 * 25, 4)\n    best, state = 0.0, None\n",
+        "GRD608 GRD308",
+        ("SGD", "fc"),
+    ),
+    Mutant(
+        "dead relu",
+        "cnn",
+        "        self.fc = nn.Linear(16 * 25, 4)\n",
+        "        self.fc = nn.Linear(16 * 25, 4)\n        nn.init.constant_(self.conv2.bias, -50.0)\n",
+        "GRD409",
+        ("torch.relu(self.conv2",),
+    ),
+    Mutant(
+        "clip before backward",
+        "cnn",
+        "        loss.backward()\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n",
+        "        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        loss.backward()\n",
+        "GRD504",
+        ("clip_grad",),
+    ),
+    Mutant(
+        "no reparametrisation",
+        "vae",
+        "return mean + std * torch.randn_like(std)",
+        "return torch.distributions.Normal(mean, std).sample()",
+        "GRD404 GRD308",
+        ("sample()",),
+        missed=True,
+    ),
+    Mutant(
+        "detached code",
+        "vae",
+        "self.decode(self.sample(mean, logvar))",
+        "self.decode(self.sample(mean, logvar).detach())",
+        "GRD309 GRD308",
+        ("detach", "sample"),
+        missed=True,
+    ),
+    Mutant(
+        "logarithm of zero",
+        "vae",
+        'bce = F.binary_cross_entropy(output, x, reduction="sum")',
+        "bce = -(x.round() * (output * x.round()).log()).sum()",
+        "GRD408 GRD405",
+        (".log()",),
+    ),
+    Mutant(
+        "history of losses", "vae", "history.append(loss.item())", "history.append(loss)", "GRD510", ("history.append",)
+    ),
+    Mutant(
+        "kld is a number",
+        "vae",
+        "return bce + kld",
+        "return kld.item() + bce.item() + 0 * bce",
+        "GRD304 GRD409 GRD402",
+        (".item()", "0 *"),
+    ),
+    Mutant(
+        "relu in the log variance",
+        "vae",
+        "self.logvar(h)",
+        "torch.zeros_like(self.logvar(h))",
+        "GRD308",
+        ("self.logvar",),
+    ),
+    Mutant(
+        "eval keeps the graph of z",
+        "vae",
+        "optimizer.zero_grad()\n        loss.backward()",
+        "loss.backward()\n        optimizer.zero_grad()",
+        "GRD502 GRD519",
+        ("zero_grad", "loss.backward()"),
+    ),
+    Mutant(
+        "no detach: freed",
+        "gan",
+        "    loss_g = criterion(D(fake), ones)",
+        "    loss_g = criterion(D(fake.detach()), ones)",
+        "GRD309 GRD308 GRD503 GRD520",
+        ("detach()", "G = nn", "opt_g.step()"),
+    ),
+    Mutant(
+        "one backward through both",
+        "gan",
+        "D(fake.detach())",
+        "D(fake)",
+        "GRD204",
+        ("loss_g.backward", "loss_d.backward"),
+    ),
+    Mutant(
+        "no create_graph",
+        "wgan",
+        "torch.autograd.grad(D(between).sum(), between, create_graph=True)",
+        "torch.autograd.grad(D(between).sum(), between)",
+        "GRD214",
+        ("autograd.grad",),
+    ),
+    Mutant(
+        "generator not stepped",
+        "gan",
+        "    loss_g.backward()\n    opt_g.step()\n\n",
+        "    loss_g.backward()\n\n",
+        "GRD519",
+        ("loss_g.backward",),
+    ),
+    Mutant(
+        "losses with graphs",
+        "gan",
+        "d_losses.append(loss_d.item())",
+        "d_losses.append(loss_d)",
+        "GRD510",
+        ("d_losses.append",),
+    ),
+    Mutant(
+        "log probabilities detached",
+        "policy",
+        "append(choice.log_prob(action))",
+        "append(choice.log_prob(action).detach())",
+        "GRD309 GRD308",
+        ("detach()", "self.action"),
+    ),
+    Mutant(
+        "memory never cleared",
+        "policy",
+        "    del model.log_probs[:], model.values[:], model.rewards[:]\n",
+        "",
+        "GRD204",
+        ("loss.backward()",),
+    ),
+    Mutant(
+        "argmax instead of gather",
+        "policy",
+        ".gather(1, torch.stack(actions)[:, None]).squeeze(1)",
+        ".argmax(1).float()",
+        "GRD401",
+        ("argmax",),
+    ),
+    Mutant(
+        "target trained",
+        "policy",
+        "    with torch.no_grad():\n        for slow",
+        "    if True:\n        for slow",
+        "GRD101",
+        ("slow.mul_",),
+    ),
+    Mutant("values broadcast", "policy", "[:, None]).squeeze(1)", "[:, None])", "GRD702", ("smooth_l1",)),
+    Mutant(
+        "layers in a list",
+        "gnn",
+        "nn.ModuleList([Convolution(features, 16), Convolution(16, classes)])",
+        "[Convolution(features, 16), Convolution(16, classes)]\n        self.out = nn.Linear(2, 2)",
+        "GRD604",
+        ("self.layers",),
+    ),
+    Mutant(
+        "weight is no parameter",
+        "gnn",
+        "nn.Parameter(torch.zeros(outside))",
+        "torch.zeros(outside, requires_grad=True)",
+        "GRD606",
+        ("self.bias =",),
+    ),
+    Mutant("square root of zero", "gnn", ".clamp(min=1)", "", "GRD408 GRD406 GRD405", ("sqrt()", "/ degree")),
+    Mutant(
+        "state not detached",
+        "rnn",
+        "        state = detached(state)\n",
+        "",
+        "GRD204 GRD103",
+        ("loss.backward()", "self.lstm"),
+    ),
+    Mutant(
+        "state not detached, retained",
+        "rnn",
+        "        state = detached(state)\n        optimizer.zero_grad()\n        scores, state = model(x, state)\n        loss = criterion(scores.reshape(-1, 12), y.reshape(-1))\n        loss.backward()",
+        "        optimizer.zero_grad()\n        scores, state = model(x, state)\n        loss = criterion(scores.reshape(-1, 12), y.reshape(-1))\n        loss.backward(retain_graph=True)",
+        "GRD511 GRD103 GRD104",
+        ("self.lstm", "step()"),
+    ),
+    Mutant(
+        "head left out",
+        "rnn",
+        "[*cell.parameters(), *head.parameters()]",
+        "[*cell.parameters()]",
+        "GRD608",
+        ("Adam", "head ="),
+    ),
+    Mutant(
+        "loss made a number",
+        "rnn",
+        "loss = loss + (head(h).squeeze(1) - x.sum(1)).pow(2).mean()",
+        "loss = loss + torch.tensor((head(h).squeeze(1) - x.sum(1)).pow(2).mean().item(), requires_grad=True)",
+        "GRD303 GRD304 GRD306 GRD308",
+        ("torch.tensor", "cell =", "head ="),
+    ),
+    Mutant(
+        "micro steps cleared",
+        "transformer",
+        "        _, loss = model(*batch())\n        (loss / 2)",
+        "        optimizer.zero_grad()\n        _, loss = model(*batch())\n        (loss / 2)",
+        "GRD518",
+        ("optimizer.zero_grad()",),
+    ),
+    Mutant(
+        "scores under no_grad",
+        "transformer",
+        "        h = self.token(x) + self.position(torch.arange(x.size(1)))\n",
+        "        with torch.no_grad():\n            h = self.token(x) + self.position(torch.arange(x.size(1)))\n",
+        "GRD307 GRD308",
+        ("no_grad", "nn.Embedding"),
+    ),
+    Mutant(
+        "no train() after evaluation",
+        "transformer",
+        "    model.train()\n    return",
+        "    return",
+        "GRD517",
+        ("model.eval()",),
+    ),
+    Mutant("no unscale", "amp", "        scaler.unscale_(optimizer)\n", "", "GRD504", ("clip_grad",)),
+    Mutant(
+        "steps by itself",
+        "amp",
+        "        scaler.unscale_(optimizer)\n        nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n        scaler.step(optimizer)\n        scaler.update()\n",
+        "        optimizer.step()\n",
+        "GRD505",
+        ("optimizer.step()",),
+    ),
+    Mutant(
+        "not scaled",
+        "amp",
+        "scaler.scale(loss).backward()",
+        "scaler.scale(loss)\n    loss.backward()",
+        "GRD505",
+        ("unscale_", "scaler.step"),
+    ),
+    Mutant(
+        "running sum with graphs", "amp", "running += loss.detach()", "running += loss", "GRD510", ("running += loss",)
+    ),
+    Mutant(
+        "written after it is saved",
+        "checkpointed",
+        "h = h + checkpoint(block, h, use_reentrant=False)",
+        "e = h.tanh()\n            h = e + checkpoint(block, h, use_reentrant=False)\n            e += 1",
+        "GRD103",
+        ("e += 1",),
+    ),
+    Mutant(
+        "no closure backward",
+        "lbfgs",
+        "    loss.backward()\n    return loss",
+        "    return loss",
+        "GRD508 GRD520 GRD308",
+        ("step(closure)", "def closure", "model ="),
+    ),
+    Mutant(
+        "manual update without no_grad",
+        "lbfgs",
+        "    with torch.no_grad():\n        w -= 0.1 * w.grad",
+        "    if True:\n        w -= 0.1 * w.grad",
+        "GRD101",
+        ("w -= ",),
+    ),
+    Mutant(
+        "gradient of w never cleared",
+        "teacher",
+        "    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n    learner.update()",
+        "    loss.backward()\n    optimizer.step()\n    learner.update()",
+        "GRD501",
+        ("loss.backward()",),
+    ),
+    Mutant(
+        "predictor left out",
+        "teacher",
+        "[*learner.online.parameters(), *learner.predictor.parameters()]",
+        "[*learner.online.parameters()]",
+        "GRD608",
+        ("Adam", "self.predictor"),
+    ),
+    Mutant(
+        "online under no_grad",
+        "teacher",
+        "first, second = self.predictor(self.online(one)), self.predictor(self.online(other))",
+        "first, second = self.predictor(self.online(one).detach()), self.predictor(self.online(other).detach())",
+        "GRD309 GRD308",
+        ("detach()", "def encoder", "return nn.Sequential"),
+    ),
+    Mutant(
+        "inner loop without create_graph",
+        "maml",
+        "list(weights.values()), create_graph=True)",
+        "list(weights.values()))",
+        "GRD204 GRD214",
+        ("autograd.grad",),
+        missed=True,
+    ),
+    Mutant(
+        "inner weights are new leaves",
+        "maml",
+        "fast = {name: one - 0.1 * slope for",
+        "fast = {name: (one - 0.1 * slope).detach().requires_grad_() for",
+        "GRD306 GRD308 GRD520 GRD503 GRD519",
+        ("detach()", "optimizer.step()", "loss.backward()"),
+    ),
+)
