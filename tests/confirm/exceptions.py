@@ -47,10 +47,6 @@ BAD: dict[str, tuple[Verdict, str]] = {
     "GRD634-bad-a-sign:13": ("unconfirmed", _MEANT),
     "GRD634-bad-the-gradients-of-a-product:13": ("unconfirmed", _MEANT),
     "GRD634-bad-a-mask-by-the-incoming-gradient:15": ("unconfirmed", _MEANT),
-    "GRD650-bad-a-buffer-with-a-dot-in-its-name:5": (
-        "unconfirmed",
-        "torch raises a KeyError, which a plain expression can raise with any text",
-    ),
     "GRD803-bad-under-no-grad:7": ("unconfirmed", "nothing is recorded under `no_grad`, with `volatile` or without"),
     "GRD802-bad-1:6": ("unconfirmed", _SPELLING),
     "GRD802-bad-requires-grad:4": ("unconfirmed", _SPELLING),
