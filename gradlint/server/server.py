@@ -103,10 +103,11 @@ class Server(LanguageServer):
         return self._shown[document.uri], found.get(uri, [])
 
     def show(self, report: Report) -> None:
-        """Show what was found; an editor that asks for it is told to ask again."""
+        """Show what was found; an editor that has asked for it is told to ask again."""
         found, home = diagnostics_of(report, self.document_at), report.document.uri
         if self.is_asked:
-            news = self._waiting[home] == 0 and self._shown.get(home) != _digest(found)
+            shown = self._shown.get(home)
+            news = self._waiting[home] == 0 and shown is not None and shown != _digest(found)
             if news and self.can("workspace", "diagnostics", "refresh_support"):
                 self.workspace_diagnostic_refresh(None)
             return
