@@ -15,12 +15,14 @@ import torch
 
 from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.tape import LIFE, label_of
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import JOINS, UPDATES
 
 _DEPTH = 3
 _ENOUGH = 3
 """Who holds the graphs of so many iterations, or a container with so many, holds them all."""
 _NODES = 20_000
-_GROWS = frozenset({"add", "add_", "__radd__", "sub", "sub_", "cat", "stack", "mul", "lerp"})
+_GROWS = UPDATES | JOINS
 """What makes a value of the last iteration and the next one."""
 _ITEMS = 64
 
@@ -88,7 +90,7 @@ def _summed(path: str, tensor: torch.Tensor, lives: Collection[int]) -> Holder |
         held = [one for below, _ in node.next_functions if (one := _reached(below, lives))]
         label = label_of(node)
         if len(held) > 1 or (len(held) == 1 and LIFE in node.metadata):
-            return Holder(path, label.place, False) if label is not None and label.op in _GROWS else None
+            return Holder(path, label.place, False) if label is not None and canonical(label.op) in _GROWS else None
         node = next((below for below, _ in node.next_functions if len(_reached(below, lives)) >= _ENOUGH), None)
     return None
 

@@ -16,12 +16,11 @@ from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import SCALES, SUMS
 
 _MEANT = ("detach", "no_grad", "data")
 """What is written to cut off a part of a loss on purpose, too."""
-
-_ADDS = ("add", "sub", "neg", "add_", "sub_", "__radd__")
-_SCALES = ("mul", "div", "mul_", "div_", "__rmul__")
 
 
 class Lost(Watcher):
@@ -109,10 +108,10 @@ def _terms(roots: list[torch.Tensor]) -> Iterator[Label]:
         if label is None:
             return
         below = [one for one, _ in stack.pop().next_functions if one is not None]
-        if label.op in _ADDS:
+        if canonical(label.op) in SUMS:
             yield label
             stack += below
-        elif label.op in _SCALES and len(below) == 1:
+        elif canonical(label.op) in SCALES and len(below) == 1:
             stack += below
         elif not stack:
             return

@@ -79,8 +79,8 @@ class Machine(TorchFunctionMode):
         """Called once in a while, for programs that take no steps."""
         self.losses: dict[tuple[int, int], losses.Given] = {}
         self.inside: list[Any] = []
-        self.noted: set[int] = set()
-        known = Known(self.training, self.exits.of, self.inside, self.noted)
+        self.heard_inside: set[int] = set()
+        known = Known(self.training, self.exits.of, self.inside, self.heard_inside)
         self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))

@@ -22,9 +22,7 @@ from gradlint.domain.fault.modules import DropoutAlwaysOn
 from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissing
 
 _DROPOUTS = frozenset(
-    getattr(functional, name)
-    for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout")
-    if hasattr(functional, name)
+    {functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d, functional.alpha_dropout}
 )
 _MANY = 3
 """So many calls in a row under `no_grad` are an evaluation: a GAN makes one false batch so, and trains on it."""

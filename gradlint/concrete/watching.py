@@ -144,7 +144,7 @@ class Watch:
             return
         inside = machine.inside
         inside.append(module)
-        is_inner = len(inside) > 1 and id(module) not in machine.noted and not machine.measures.is_naming
+        is_inner = len(inside) > 1 and id(module) not in machine.heard_inside and not machine.measures.is_naming
         if not is_inner or self._aside or isinstance(module, _FAST):
             self._meets(module)
 
@@ -156,7 +156,7 @@ class Watch:
             machine.measures.entered(module)
         if self._aside and machine.training.stepping is not None:
             self._return()  # The step of an optimizer has failed, and the program goes on.
-        if len(machine.inside) == 1 or id(module) in machine.noted:
+        if len(machine.inside) == 1 or id(module) in machine.heard_inside:
             place = machine.places.of(sys._getframe(3))
             if place is not None:
                 machine.guarded(machine.module_entered, module, place)

@@ -20,8 +20,8 @@ from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.numerics import ZeroGradient
 
-_FLAT = frozenset({"round", "floor", "ceil", "trunc", "fix", "sign", "sgn", "floor_divide"})
-_FLAT_NODES = tuple(f"{name.capitalize()}Backward" for name in _FLAT)
+_FLAT = (torch.round, torch.floor, torch.ceil, torch.trunc, torch.fix, torch.sign, torch.sgn, torch.floor_divide)
+_FLAT_NODES = tuple(f"{function.__name__.capitalize()}Backward" for function in _FLAT)
 _ENOUGH = 5
 """So many steps must have found nothing but zeros."""
 
@@ -29,9 +29,7 @@ _ENOUGH = 5
 class Zeros(Watcher):
     """Looks for parameters whose gradient is always zero, and for the zero between them and the loss."""
 
-    functions = frozenset(
-        getattr(owner, name) for owner in (torch, torch.Tensor) for name in _FLAT if hasattr(owner, name)
-    )
+    functions = frozenset((*_FLAT, *(getattr(torch.Tensor, function.__name__) for function in _FLAT)))
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)

@@ -67,8 +67,9 @@ class TrainingModeDetector(Detector[None]):
             return
         if it.training:
             state.decide(SentToTrainingAt(it.module.id), Sent(it.node, fresh_number()))
-        back = _leaves(state, it.module)
-        for key in (*_keys(state, InEvaluation), *_keys(state, TrainedInEvaluation)):
+        noted = [key for kind in (InEvaluation, TrainedInEvaluation) for key in _keys(state, kind) if state.facts[key]]
+        back = _leaves(state, it.module) if noted else set()
+        for key in noted:
             held = {part.id for part, _ in modules_of(state, Ref(key.address))}
             if it.module.id in held or not back.isdisjoint(_leaves(state, Ref(key.address))):
                 state.decide(key, None)
@@ -112,8 +113,11 @@ class TrainingModeDetector(Detector[None]):
         """Report a module in evaluation mode that holds all that the optimizer trains: a part of it may be meant."""
         trained = {param.id for param in members_of(state, it.optimizer)}
         for key in _keys(state, TrainedInEvaluation):
-            fault, whole = state.lasting(key), trained and trained <= _leaves(state, Ref(key.address))
-            if isinstance(fault, TrainModeMissing) and whole and not is_alternative(self.machine.program, fault.node):
+            fault = state.lasting(key)
+            if not isinstance(fault, TrainModeMissing) or not trained:
+                continue
+            whole = trained <= _leaves(state, Ref(key.address))
+            if whole and not is_alternative(self.machine.program, fault.node):
                 self.report(fault)
 
 

@@ -16,7 +16,6 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 import libcst as cst
 
 from gradlint.domain.graph import Node, Site, Tri, fresh_number
-from gradlint.domain.likeness import is_made_alike
 from gradlint.domain.size import CAN_BE_LARGE, bounded, bounded_record
 from gradlint.domain.value import VALUES, File, Function, Instance, Record, Ref, Unknown, Value, Write
 
@@ -55,16 +54,6 @@ class LastingFact(PathFact):
     def progress(self, fact: object) -> int:
         """Return how far a fact of this key is: of those of two paths, the one that is further counts for both."""
         return 0
-
-
-class Otherwise(NamedTuple):
-    """The key of the tests, and how they came out, without which an attribute of an object is another one.
-
-    What made the object had several paths, of which one goes on.
-    """
-
-    address: int
-    name: str
 
 
 class OneSided(NamedTuple):
@@ -364,41 +353,6 @@ class State:
             own, record = self.heap.get(address), other.heap.get(address)
             if isinstance(own, Instance) and isinstance(record, Instance) and record.attrs.keys() - own.attrs.keys():
                 self.put(address, own._replace(attrs={**dict.fromkeys(record.attrs, Unknown()), **own.attrs}))
-
-    def note_otherwise(self, other: State) -> None:
-        """Remember which attributes are other ones on another path, and the tests that came out otherwise there."""
-        tests = tuple(
-            (key, truth)
-            for key, truth in self.facts.items()
-            if isinstance(key, Unknown) and isinstance(truth, bool) and other.facts.get(key) is (not truth)
-        )
-        for address in other.dirty if tests else ():
-            own, record = self.heap.get(address), other.heap.get(address)
-            if isinstance(own, Instance) and isinstance(record, Instance):
-                for name in own.attrs.keys() & record.attrs.keys():
-                    if not is_made_alike(self.heap, own.attrs[name], other.heap, record.attrs[name]):
-                        noted = self.facts.get(Otherwise(address, name), ())
-                        self.decide(Otherwise(address, name), (*noted, *tests) if isinstance(noted, tuple) else tests)
-
-    def is_otherwise(self, address: int, name: str) -> bool:
-        """Return whether an attribute is another one where tests came out as they have on this path."""
-        tests = self.facts.get(Otherwise(address, name), ())
-        return isinstance(tests, tuple) and any(self.facts.get(test) is (not truth) for test, truth in tests)
-
-    def rely_on(self, address: int, name: str) -> None:
-        """Let tests come out as where an attribute is what it is here: the path goes on with that."""
-        tests = self.facts.get(Otherwise(address, name), ())
-        if isinstance(tests, tuple) and tests:
-            self.facts = {**self.facts, **dict(tests)}
-
-    def may_be_another(self, ref: Ref) -> bool:
-        """Return whether an object is one of several that open tests choose, here or in a constructor."""
-        return self.undecided_since(0) or any(
-            isinstance(key, Otherwise)
-            and isinstance(owner := self.heap.get(key.address), Instance)
-            and owner.attrs.get(key.name) == ref
-            for key in self.facts
-        )
 
     def lasting(self, key: LastingFact) -> object:
         """Return a fact that this path has, or one that was joined to it has had, if what was decided allows it."""

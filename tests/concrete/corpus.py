@@ -9,11 +9,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import types
@@ -35,6 +33,7 @@ from gradlint.concrete.watching import Watch
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
+from tests.harness.forked import forked
 from tests.programs.corpus import load, mutants
 
 STANDINS = Path(__file__).parents[1] / "programs" / "standins"
@@ -57,25 +56,10 @@ def ran(files: dict[str, str], entry: str) -> Ran | None:
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return _forked(folder, entry)
+        answer, _ = forked(lambda: _run(folder, entry), TIME_LIMIT)
+        return Ran(*answer) if answer else None
     finally:
         shutil.rmtree(folder)
-
-
-def _forked(folder: str, entry: str) -> Ran | None:
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
-        signal.alarm(TIME_LIMIT)
-        with os.fdopen(writing, "w") as pipe:
-            pipe.write(json.dumps(_run(folder, entry)))
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        answer = pipe.read()
-    os.waitpid(pid, 0)
-    return Ran(*json.loads(answer)) if answer else None
 
 
 def _run(folder: str, entry: str) -> tuple[list[Any], list[str], str]:

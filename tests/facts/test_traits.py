@@ -104,14 +104,10 @@ NO_OPERATIONS = {
 }
 """Words that also name builtins, types, methods of modules, attributes, kinds of values, and arguments."""
 
-SPELLED = "names under which a mode sees functions of torch, as programs spell them"
 EXCEPTIONS = {
-    "concrete/holders.py": SPELLED,
-    "concrete/lost.py": SPELLED,
-    "concrete/modes.py": SPELLED,
-    "concrete/nonfinite.py": SPELLED,
-    "concrete/operations.py": SPELLED,
-    "concrete/zeros.py": SPELLED,
+    "concrete/lost.py": "kinds of cuts",
+    "concrete/nonfinite.py": "names of Python's operators, and kinds of masks",
+    "concrete/operations.py": "names of Python's operators",
     "interpreter/libraries/numpy_arrays.py": "names of numpy",
     "interpreter/libraries/table.py": "names of numpy",
 }

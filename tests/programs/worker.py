@@ -11,7 +11,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -30,6 +29,8 @@ import torch.func
 import torch.nn.parallel
 import torch.utils.checkpoint
 import torch.utils.data
+
+from tests.harness.forked import forked
 
 from .witness import Witness, graph_size
 
@@ -53,30 +54,12 @@ def serve(job: dict[str, Any]) -> dict[str, Any]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         started = time.perf_counter()
-        reply = _fork(folder, job)
+        reply, status = forked(lambda: _run(folder, job), TIME_LIMIT)
+        if reply is None:
+            reply = {"outcome": "died", "error": f"status {status}; more than {TIME_LIMIT} seconds, or a crash"}
         return {**reply, "seconds": time.perf_counter() - started}
     finally:
         shutil.rmtree(folder)
-
-
-def _fork(folder: str, job: dict[str, Any]) -> dict[str, Any]:
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        os.close(reading)
-        signal.alarm(TIME_LIMIT)
-        with os.fdopen(writing, "w") as pipe:
-            pipe.write(json.dumps(_run(folder, job)))
-        # Exit at once: the parent's cleanup belongs to the parent.
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        answer = pipe.read()
-    _, status = os.waitpid(pid, 0)
-    if not answer:
-        return {"outcome": "died", "error": f"status {status}; more than {TIME_LIMIT} seconds, or a crash"}
-    reply: dict[str, Any] = json.loads(answer)
-    return reply
 
 
 def _run(folder: str, job: dict[str, Any]) -> dict[str, Any]:

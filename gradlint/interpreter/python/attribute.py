@@ -8,6 +8,7 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain import value as values
 from gradlint.domain.announcement import Assigned, AttributeRead, AttributeSet, GradientRead, GraphsShared
 from gradlint.domain.likeness import is_wrapper
+from gradlint.domain.otherwise import is_otherwise, rely_on
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.tensors import AttributeFixed
 from gradlint.domain.state import State
@@ -115,10 +116,10 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
             machine.passes((node, "ctx"))
         if way_of(record.attrs[name]) is not None:
             return computed(machine, state, obj, name, node)
-        if state.is_otherwise(obj.id, name):
+        if is_otherwise(state, obj.id, name):
             return Unknown()
         if type(value := record.attrs[name]) is not Unknown:
-            state.rely_on(obj.id, name)
+            rely_on(state, obj.id, name)
         return value
     if is_ctx(record):
         return ctx_attribute(machine, state, obj, name, node)

@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
+from gradlint.domain.otherwise import note_otherwise
 from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
 from gradlint.domain.value import (
     Args,
@@ -289,7 +290,7 @@ def settle(
         for dropped in states[1:]:
             machine.share_graphs(dropped)
             states[0].allow_attributes(dropped)
-            states[0].note_otherwise(dropped)
+            note_otherwise(states[0], dropped)
         states[0].forget_tests(before)
     if states[0] is not state:
         state.become(states[0])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import libcst as cst
 
 from gradlint.domain.likeness import is_optimizer_path
+from gradlint.domain.otherwise import may_be_another
 from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Unknown, Value
@@ -27,7 +28,7 @@ def refuses_call(machine: Machine, state: State, ref: Ref, module: Instance, arg
     """Report arguments that the `forward` of one of torch's modules does not take; return True where it raises."""
     if not isinstance(module.cls, External) or "forward" in module.attrs or module.module.torn is not None:
         return False
-    if state.may_be_another(ref):
+    if may_be_another(state, ref):
         return False
     path = module.cls.path
     known = guarded(path)

@@ -12,6 +12,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import LossScaled, NumberBackpropagated, Scheduled, Unscaled
 from gradlint.domain.graph import Node
+from gradlint.domain.otherwise import may_be_another
 from gradlint.domain.refusal.training_loop import ScalerOutOfOrder
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Tensor, Unknown, Value, Write
@@ -74,7 +75,7 @@ def call_scheduler(
 ) -> Value:
     """Call a method that a scheduler has from torch's class at a path."""
     if name == "step":
-        if not state.may_be_another(ref) and refuses_arguments(machine, state, f"{path}.step", args, node):
+        if not may_be_another(state, ref) and refuses_arguments(machine, state, f"{path}.step", args, node):
             return Unknown("raised")
         epoch = bool(args.positional or args.keywords)
         machine.announce(state, Scheduled(node, path, state.at(ref, Instance).attrs.get("optimizer"), epoch))

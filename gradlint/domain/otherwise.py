@@ -1,0 +1,61 @@
+"""Attributes that are other ones on a path that was dropped: which tests decide that, and what follows from a read.
+
+What makes an object may have several paths, as a constructor with options, of which one goes on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradlint.domain.likeness import is_made_alike
+from gradlint.domain.state import State
+from gradlint.domain.value import Instance, Ref, Unknown
+
+
+class Otherwise(NamedTuple):
+    """The key of the tests, and how they came out, without which an attribute of an object is another one.
+
+    What made the object had several paths, of which one goes on.
+    """
+
+    address: int
+    name: str
+
+
+def note_otherwise(state: State, other: State) -> None:
+    """Remember which attributes are other ones on another path, and the tests that came out otherwise there."""
+    tests = tuple(
+        (key, truth)
+        for key, truth in state.facts.items()
+        if isinstance(key, Unknown) and isinstance(truth, bool) and other.facts.get(key) is (not truth)
+    )
+    for address in other.dirty if tests else ():
+        own, record = state.heap.get(address), other.heap.get(address)
+        if isinstance(own, Instance) and isinstance(record, Instance):
+            for name in own.attrs.keys() & record.attrs.keys():
+                if not is_made_alike(state.heap, own.attrs[name], other.heap, record.attrs[name]):
+                    noted = state.facts.get(Otherwise(address, name), ())
+                    state.decide(Otherwise(address, name), (*noted, *tests) if isinstance(noted, tuple) else tests)
+
+
+def is_otherwise(state: State, address: int, name: str) -> bool:
+    """Return whether an attribute is another one where tests came out as they have on this path."""
+    tests = state.facts.get(Otherwise(address, name), ())
+    return isinstance(tests, tuple) and any(state.facts.get(test) is (not truth) for test, truth in tests)
+
+
+def rely_on(state: State, address: int, name: str) -> None:
+    """Let tests come out as where an attribute is what it is here: the path goes on with that."""
+    tests = state.facts.get(Otherwise(address, name), ())
+    if isinstance(tests, tuple) and tests:
+        state.facts = {**state.facts, **dict(tests)}
+
+
+def may_be_another(state: State, ref: Ref) -> bool:
+    """Return whether an object is one of several that open tests choose, here or in a constructor."""
+    return state.undecided_since(0) or any(
+        isinstance(key, Otherwise)
+        and isinstance(owner := state.heap.get(key.address), Instance)
+        and owner.attrs.get(key.name) == ref
+        for key in state.facts
+    )
