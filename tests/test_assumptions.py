@@ -97,6 +97,15 @@ def test_a_finding_that_rests_on_names_says_so_and_is_no_error() -> None:
     assert finding.assumptions[0].place.span.start.row == 4
 
 
+def test_a_finding_that_rests_on_many_assumptions_is_info() -> None:
+    """Each call is another assumption."""
+    calls = "".join(f"        watch_{number}(model)\n" for number in range(16))
+    many = GUESSED.replace("        loss = model(x)", f"{calls}        loss = model(x)")
+    few = GUESSED.replace("        loss = model(x)", "        watch(model)\n        loss = model(x)")
+    severities = [[one.severity for one in check_source(text) if one.code == "GRD502"] for text in (few, many)]
+    assert severities == [["warning"], ["info"]]
+
+
 def test_a_default_is_no_fact_where_nobody_in_sight_calls() -> None:
     """The finding is there because of the default, and says so."""
     findings = check_source(DEFAULT)

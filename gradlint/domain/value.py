@@ -149,7 +149,7 @@ class Context:
 
 class Args(NamedTuple):
     """The arguments of one call. `open`: there may be more, from a star over something unknown; `hidden` is
-    what it was over.
+    what it was over, and what was given by position after it.
     """
 
     positional: tuple[Value, ...] = ()

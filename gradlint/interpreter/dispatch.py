@@ -108,16 +108,13 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
     is_open = False
     for arg in instr.args:
         value = machine.read(state, arg.operand)
+        given: tuple[Value, ...] = ()
         if arg.star == "*":
             items = items_of(machine, state, value, instr.node)
+            given = items.items
             if items.open:
                 hidden.append(value)
-                hidden.extend(items.items)
                 is_open = True
-                for item in items.items:  # It is not known which parameter gets it.
-                    invalidate_attributes(state, item)
-            else:
-                positional.extend(items.items)
         elif arg.star == "**":
             pairs = machine.program.pairs(state, value)
             if pairs is None or not all(type(name) is str for name in pairs):
@@ -128,7 +125,13 @@ def _arguments(machine: Machine, state: State, instr: Call) -> Args:
         elif arg.keyword is not None:
             keywords[arg.keyword] = value
         else:
-            positional.append(value)
+            given = (value,)
+        if not hidden:
+            positional.extend(given)
+            continue
+        hidden.extend(given)
+        for item in given:  # It is not known which parameter gets it.
+            invalidate_attributes(state, item)
     return Args(tuple(positional), keywords, is_open, tuple(hidden))
 
 

@@ -19,11 +19,13 @@ from gradlint.domain.state import State, fresh_address
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
+from gradlint.interpreter.python.attribute import loosen
 from gradlint.interpreter.python.branch import assume, truth
 from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import count_on, ended, last_of, next_position, nth, place_of
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
+from gradlint.interpreter.python.operators import symbolic
 from gradlint.interpreter.python.widen import widen
 from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.torch.transform.levels import refuses_test
@@ -86,6 +88,12 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     live, broken = [state], []
     done: list[State] = []
     last = last_of(items_taken[-1]) if items_taken else None
+    if last is not None and isinstance(first := items_taken[0], int):
+        runs = symbolic(machine, ">", last.after, first, instr.node)  # `range(n)` has an item where `n > 0`.
+        if truth(state, runs) is False:
+            items_taken = []
+        else:
+            assume(state, runs, True)
     backwards, more = machine.backwards, False
     summary = not exact and _stands_for_all(state, items)
     iterations = Iterations(machine, before, instr.node)
@@ -113,6 +121,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     if not exact:
         for other in live + broken:
             _spread_gradients(before, other, items.items)
+            _spread_loose(before, other, items.items)
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
@@ -129,6 +138,15 @@ def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> 
         record = after.at(ref, Tensor)
         value = NoGradient(record.syntax, fresh_address()) if absent else Unknown()
         after.put(ref.id, record._replace(accumulated=value))
+
+
+def _spread_loose(before: State, after: State, items: tuple[Value, ...]) -> None:
+    """Let objects that a loop was not run over have changed unseen where the first ones have."""
+    objects = [one for one in items if isinstance(one, Ref) and _is_instance(after, one)]
+    first = [one for one in objects[:ITERATIONS] if _is_instance(before, one)]
+    if any(after.at(one, Instance).module.loose and not before.at(one, Instance).module.loose for one in first):
+        for one in objects[ITERATIONS:]:
+            loosen(after, one, after.at(one, Instance))
 
 
 def _gradient_after(before: State, after: State, ref: Ref) -> Value:

@@ -111,7 +111,10 @@ def operate(
         return 0  # The number of the first iteration.
     left_tensor = isinstance(left, Ref) and isinstance(state[left], Tensor)
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
-        return tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
+        result = tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
+        if inplace and isinstance(left, Unknown) and not is_number(left):
+            _keep_open(state, result)
+        return result
     if isinstance(left, Ref) or isinstance(right, Ref):
         return _objects(machine, state, op, left, right, node, inplace)
     if type(left) is tuple and type(right) is tuple and op == "+":
@@ -121,6 +124,13 @@ def operate(
     if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
         return left
     return symbolic(machine, op, left, right, node)
+
+
+def _keep_open(state: State, result: Value) -> None:
+    """Forget what the result of an augmented assignment to something unknown has not: that may be a leaf, and stays."""
+    record = state.heap.get(result.id) if isinstance(result, Ref) else None
+    if isinstance(result, Ref) and isinstance(record, Tensor) and record.grad is False:
+        state.put(result.id, record._replace(grad=None, accumulated=Unknown()))
 
 
 def shares_memory(state: State, value: Unknown, op: str, node: cst.CSTNode) -> bool:

@@ -15,7 +15,7 @@ from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
 from gradlint.interpreter.torch.legacy_calls import refuses_index
 from gradlint.interpreter.torch.module import index_module, replace_module
-from gradlint.interpreter.torch.tensor import known_tensor, unknown_tensor
+from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source.core import Item, SetItem
 
 
@@ -90,10 +90,9 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
             escape(machine, state, (value,), instr.node)
             _keep(state, obj, index, value)
         if obj.origin is not None and not isinstance(index, str) and any(one.live for one in origins(state, (value,))):
-            # Data that a tensor with a graph is written into may have it, too.
-            written = unknown_tensor(state, obj.syntax or instr.node)
+            # Data that a tensor with a graph is written into may have it, too; it may as well be a list.
             for name in [name for name, value in state.locals.items() if value is obj]:
-                state.set(name, written)
+                state.set(name, Unknown(syntax=instr.node))
     if tensor is not None:
         write_tensor(machine, state, tensor, index, value, instr.node)
     elif isinstance(obj, Ref):

@@ -77,7 +77,7 @@ def note_call(state: State, module: Ref, name: str) -> None:
 def kept_result(state: State, module: Ref) -> cst.CSTNode | None:
     """Return since which call a module keeps a tensor that is computed with a graph, as far as that is certain."""
     record = state.at(module, Instance)
-    if not isinstance(record.cls, External) or module.id <= state.escaped:
+    if not isinstance(record.cls, External) or module.id <= state.escaped or record.module.loose:
         return None
     for name, value in record.attrs.items():
         way = way_of(value)
