@@ -118,6 +118,8 @@ class RegistrationDetector(Detector[Placed]):
         is_open = any(module.open for _, module in modules_of(state, it.module))
         if _has_registry(state, record) or is_open or not trained or _is_registered(state, owner, it.module):
             return
+        if any(_is_open_list(one) for _, one in modules_of(state, owner)):
+            return  # A loop lists parameters, and was followed over the first ones alone.
         made = state.at(it.module, Instance)
         place = self.facts.get((owner.id, name)) or made.syntax or it.node
         self._doubt(trained, faults.ModuleInContainer(place, name, made.syntax, it.node))
@@ -208,6 +210,11 @@ def _has_registry(state: State, record: Instance) -> bool:
 
 def _is_registered(state: State, owner: Ref, ref: Ref) -> bool:
     return any(module == ref for module, _ in modules_of(state, owner))
+
+
+def _is_open_list(record: Instance) -> bool:
+    """Return whether a module is torch's list of parameters, and may hold others than are known."""
+    return record.open and isinstance(record.cls, External) and record.cls.path == "torch.nn.ParameterList"
 
 
 def _is_parameter(state: State, value: Value) -> bool:

@@ -207,6 +207,9 @@ RANGES: Final[Trait] = _trait("ranges") | JOINS | ELEMENTS
 PEAKS: Final = _trait("peaks")
 """The maximum of something, or close to it."""
 
+LOWS: Final = _trait("lows")
+"""The minimum of something."""
+
 NORMS: Final = _trait("norms")
 CLAMPS: Final = _trait("clamps")
 """Bounds the elements by `min` and `max`."""

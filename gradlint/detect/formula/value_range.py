@@ -64,8 +64,10 @@ _CONSTANT = traits.ZEROS | traits.ONES | traits.FILLED | {"tensor"}
 
 
 def _is_difference_bounded(left: object, right: object, depth: int) -> bool:
-    """Return whether a difference is bounded: x - max(x) is at most 0, and so is what bounded terms differ by."""
-    if isinstance(right, Term) and (_is_peak(right) or _is_positive_part(right, left)):
+    """Return whether a difference is bounded: x - max(x) and min(x) - x are, and what bounded terms differ by."""
+    if isinstance(right, Term) and (_is_extreme(right, traits.PEAKS) or _is_positive_part(right, left)):
+        return True
+    if isinstance(left, Term) and _is_extreme(left, traits.LOWS):
         return True
     small = not isinstance(left, Term) or is_bounded(left, depth - 1)
     if not small:
@@ -117,6 +119,8 @@ def is_never_negative(found: Term, depth: int = LONGEST) -> bool:
         if name == "mul" and isinstance(left, Term) and isinstance(right, Term) and left.node is right.node:
             return True
         return all(_is_operand_never_negative(one, depth, unknown=name != "add") for one in (left, right))
+    if name == "sub":
+        return isinstance(right, Term) and _is_extreme(right, traits.LOWS)
     if name in (traits.RANGES | {"sum"}):
         inner = term(node, "input", "tensor")
         return inner is not None and is_never_negative(inner, depth - 1)
@@ -157,19 +161,19 @@ def _is_test_for_positive(found: Term, of: Term) -> bool:
     return op_of(test) in ("gt", "ge") and isinstance(left, Term) and left.node is of.node and is_number(right, 0)
 
 
-def _is_peak(found: Term, depth: int = 8) -> bool:
-    """Return whether a term is the maximum of something, or comes close to it."""
+def _is_extreme(found: Term, of: traits.Trait, depth: int = 8) -> bool:
+    """Return whether a term is the maximum or the minimum of something, or comes close to it."""
     name = op_of(found)
-    if name in traits.PEAKS:
+    if name in of:
         return True
-    if name == "log":
+    if name == "log" and of is traits.PEAKS:
         total = term(found.node)
         return total is not None and op_of(total) == "sum" and op_of(term(total.node)) == "exp"
     if name in ("mul", "div") and depth:
         factors = [one for one in pair(found.node) if isinstance(one, Term)]
-        return len(factors) == 1 and _is_peak(factors[0], depth - 1)  # By a temperature.
+        return len(factors) == 1 and _is_extreme(factors[0], of, depth - 1)  # By a temperature.
     picks = term(found.node, "index", "indices") if name in ("gather", "take_along_dim") else None
-    if picks is not None and op_of(unwrapped(picks)) in ("max", "argmax"):
+    if picks is not None and of is traits.PEAKS and op_of(unwrapped(picks)) in ("max", "argmax"):
         return True
     if depth == 0:
         return False
@@ -179,7 +183,7 @@ def _is_peak(found: Term, depth: int = 8) -> bool:
     return (
         inner is not None
         and (name in traits.ELEMENTS | traits.COPIES or name in ("data", ""))
-        and _is_peak(inner, depth - 1)
+        and _is_extreme(inner, of, depth - 1)
     )
 
 

@@ -194,7 +194,8 @@ def _unfollowed(
         result = unknown_call(machine, state, args.values(), node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
-        state.put(receiver.id, record._replace(open=True))
+        module = record.module._replace(uninitialised=record.module.uninitialised and name != "__init__")
+        state.put(receiver.id, record._replace(open=True, module=module))
         if name == "__init__" and machine.assumes and is_module(state, receiver):
             hide_parameters(machine, state, receiver, node)
     return [(state, result)]

@@ -10,7 +10,9 @@ from gradlint.facts.names import names_of
 from gradlint.interpreter.machine import Exit, Machine, splitting_each
 from gradlint.source.core import Handler, Import, Try
 
-_EXPECTED_ERRORS = frozenset({"builtins.RuntimeError", "builtins.AssertionError", "builtins.TypeError"})
+_EXPECTED_ERRORS = frozenset(
+    f"builtins.{name}" for name in ("RuntimeError", "AssertionError", "TypeError", "AttributeError")
+)
 
 
 def run_try(machine: Machine, state: State, instr: Try) -> list[State]:

@@ -121,7 +121,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     if not exact:
         for other in live + broken:
             _spread_gradients(before, other, items.items)
-            _spread_loose(before, other, items.items)
+            _spread_objects(before, other, items.items)
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
@@ -140,13 +140,31 @@ def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> 
         after.put(ref.id, record._replace(accumulated=value))
 
 
-def _spread_loose(before: State, after: State, items: tuple[Value, ...]) -> None:
-    """Let objects that a loop was not run over have changed unseen where the first ones have."""
-    objects = [one for one in items if isinstance(one, Ref) and _is_instance(after, one)]
-    first = [one for one in objects[:ITERATIONS] if _is_instance(before, one)]
+def _spread_objects(before: State, after: State, items: tuple[Value, ...]) -> None:
+    """Let objects that a loop was not run over have changed unseen, or be held, where the first ones have or are."""
+    first = {one for item in items[:ITERATIONS] for one in _instances_in(before, item)}
+    rest = [one for item in items[ITERATIONS:] for one in _instances_in(after, item)]
+    if not rest:
+        return
     if any(after.at(one, Instance).module.loose and not before.at(one, Instance).module.loose for one in first):
-        for one in objects[ITERATIONS:]:
+        for one in rest:
             loosen(after, one, after.at(one, Instance))
+    for address, record in list(after.heap.items()):
+        former = before.heap.get(address)
+        if not isinstance(record, Instance) or not isinstance(former, Instance) or record is former:
+            continue
+        held = (value for name, value in record.attrs.items() if former.attrs.get(name) is not value)
+        if any(type(value) is Ref and value in first for value in held):
+            for one in rest:
+                record = record.with_unnamed(one)
+            after.put(address, record)
+
+
+def _instances_in(state: State, item: Value) -> Iterator[Ref]:
+    """Yield the objects that an item is, or has beside a number or a name."""
+    for one in item if type(item) is tuple else (item,):
+        if isinstance(one, Ref) and _is_instance(state, one):
+            yield one
 
 
 def _gradient_after(before: State, after: State, ref: Ref) -> Value:

@@ -152,6 +152,9 @@ def may_set_flags(method: str) -> bool:
     )
 
 
+CLEARING = frozenset({"zero_grad", "clear_grad", "zero_grads"})
+"""Methods that clear gradients, torch's and what others call theirs."""
+
 _MEMBERS = frozenset({"parameters", "params", "buffers", "modules", "layers", "children", "groups", "weights"})
 
 

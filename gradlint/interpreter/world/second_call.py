@@ -30,6 +30,7 @@ from gradlint.interpreter.reachable import Place, all_attributes, contents, held
 from gradlint.interpreter.torch.backward_call import autograd_backward
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import nodes_of, parts, root_of
 
 SHARE = 0.1
@@ -319,10 +320,6 @@ _READING = frozenset(
 )
 """Functions, or the libraries that they are of, which do not change what they are given."""
 
-_CLEARING = frozenset({"zero_grad", "clear_grad", "zero_grads"})
-"""Methods that clear gradients, torch's and what others call theirs."""
-
-
 Resets: TypeAlias = "dict[str, set[cst.CSTNode | None]]"
 """By the name of an attribute, the functions that may change what it holds otherwise than by adding to it.
 
@@ -366,7 +363,7 @@ def _reset_by(node: cst.CSTNode) -> Iterator[str]:
 def _by_call(node: cst.Call) -> Iterator[str]:
     func = node.func
     if isinstance(func, cst.Attribute) and func.attr.value not in _GROWING:
-        if func.attr.value in _CLEARING:
+        if func.attr.value in guesses.CLEARING:
             yield "grad"
         owner = func.value
         while isinstance(owner, cst.Attribute):

@@ -88,8 +88,8 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
         known.append(known[0] if not isinstance(known[0], Unknown) else Unknown(None, origin_of_data(iterable)))
     last = _last_before(machine, stop, node) if start == 0 else None
     second = nth(start + 1, upwards=start >= 0, last=last) if isinstance(start, int) else Unknown("int")
-    pairs = ((start, known[0]), (second, known[1]))
-    return state.new(Sequence(pairs, "iterator", True))
+    rest = ((Unknown("int"), item) for item in items.items[2:])
+    return state.new(Sequence(((start, known[0]), (second, known[1]), *rest), "iterator", True))
 
 
 def _zip(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
