@@ -177,7 +177,10 @@ def _call_method(
     for name in ("__call__", "forward"):
         if name == "forward" and is_hooked(machine, record):
             return None
-        method = record.attrs.get(name) or find_in_class(state, record.cls, name)
+        own = record.attrs.get(name)
+        if isinstance(own, Function):
+            return own, args  # Set on the object, which it is not given.
+        method = own or find_in_class(state, record.cls, name)
         if isinstance(method, Function):
             return method, args.prepend(func)
     return None
@@ -196,8 +199,30 @@ def _invoke(
     machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
     """Call a function of the program: what is not known of its result, its use may say."""
+    if _refuses(*target):
+        machine.exits.append(Exit("raise", state))
+        return []
     outcomes = invoke(machine, state, *target, node)
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
+
+
+def _refuses(function: Function, args: Args) -> bool:
+    """Return whether Python raises: a parameter gets no argument, or an argument has no parameter.
+
+    Of a function with decorators it is not known what it gets.
+    """
+    if args.open or getattr(function.code.node, "decorators", ()):
+        return False
+    kinds = {param.kind for param in function.code.params}
+    plain = [param for param in function.code.params if not param.kind]
+    places = [param.name for param in plain if not param.keyword_only]
+    names = {param.name for param in plain}
+    if ("*" not in kinds and len(args.positional) > len(places)) or (
+        "**" not in kinds and args.keywords.keys() - names
+    ):
+        return True
+    given = {*places[: len(args.positional)], *args.keywords}
+    return not given.issuperset(names.difference(name for name, _ in function.defaults))
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:

@@ -46,6 +46,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
             return (one == other) is (op == "==")
         if left == right or "." not in left.path + right.path or _are_torch(left, right):
             return (left == right) is (op == "==")
+    if op in ("==", "!=") and isinstance(left, Unknown) and left.kind == "device" and isinstance(right, str):
+        return op == "!="  # A device equals no text (measured).
     counted = compared(op, left, right)
     if counted is not None:
         return counted
