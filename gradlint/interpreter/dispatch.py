@@ -211,15 +211,14 @@ def _refuses(function: Function, args: Args) -> bool:
 
     Of a function with decorators it is not known what it gets.
     """
-    if args.open or getattr(function.code.node, "decorators", ()):
+    if args.open or (isinstance(function.code.node, cst.FunctionDef) and function.code.node.decorators):
         return False
     kinds = {param.kind for param in function.code.params}
     plain = [param for param in function.code.params if not param.kind]
     places = [param.name for param in plain if not param.keyword_only]
     names = {param.name for param in plain}
-    if ("*" not in kinds and len(args.positional) > len(places)) or (
-        "**" not in kinds and args.keywords.keys() - names
-    ):
+    too_many = "*" not in kinds and len(args.positional) > len(places)
+    if too_many or ("**" not in kinds and args.keywords.keys() - names):
         return True
     given = {*places[: len(args.positional)], *args.keywords}
     return not given.issuperset(names.difference(name for name, _ in function.defaults))
