@@ -91,9 +91,14 @@ def enter(state: State, optimizer: int, order: Order | None) -> None:
 
 def forget_all(state: State) -> None:
     """Forget what is known of all optimizers."""
+    forget_orders(state)
+    state.marks = frozenset(one for one in state.marks if not isinstance(one, Owes))
+
+
+def forget_orders(state: State) -> None:
+    """Forget which backward and step came last, of all optimizers."""
     for key in [key for key in state.facts if isinstance(key, (OrderOf, EarlyStep))]:
         state.decide(key, None)
-    state.marks = frozenset(one for one in state.marks if not isinstance(one, Owes))
 
 
 def params_of(state: State, optimizer: int) -> tuple[Ref, ...]:

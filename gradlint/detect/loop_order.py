@@ -156,6 +156,10 @@ class LoopOrderDetector(Detector[Steps]):
         use.forget_all(state)
         self._use(state)
 
+    def on_cleared_unseen(self, state: State, it: announcement.ClearedUnseen) -> None:
+        """Forget which gradients have been used; those that wait for a step go on waiting."""
+        use.forget_orders(state)
+
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
         if not self.machine.program.may_backpropagate:

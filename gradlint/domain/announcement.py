@@ -458,6 +458,10 @@ class GradientsInvalidated(Announcement):
     """Code that is not known may have filled or cleared any gradient, stepped any optimizer, used any scaler."""
 
 
+class ClearedUnseen(Announcement):
+    """`zero_grad()` of something that is not known, or its like: any gradients may be cleared by it."""
+
+
 class StepCalled(Announcement):
     """`optimizer.step(...)`, before anything is done."""
 

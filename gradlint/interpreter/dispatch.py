@@ -199,9 +199,8 @@ def _invoke(
     machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
     """Call a function of the program: what is not known of its result, its use may say."""
-    if _refuses(*target):
-        machine.exits.append(Exit("raise", state))
-        return []
+    if _refuses(*target):  # Python raises; what else is wrong with the program is said all the same.
+        return [(state, Unknown(syntax=node))]
     outcomes = invoke(machine, state, *target, node)
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 

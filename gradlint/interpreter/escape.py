@@ -8,7 +8,7 @@ from types import NoneType
 
 import libcst as cst
 
-from gradlint.domain.announcement import Escaped, GradientsInvalidated, GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.announcement import ClearedUnseen, Escaped, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
@@ -39,7 +39,7 @@ def unknown_call(
     machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
     if called_name(node) in guesses.CLEARING:
-        machine.announce(state, GradientsInvalidated(node))  # Whose, is not known.
+        machine.announce(state, ClearedUnseen(node))  # Whose, is not known.
     if machine.frozen and may_thaw and not _leaves_frozen(machine, node):
         thaw(machine, state, values)
     for value in values:
