@@ -364,7 +364,7 @@ def _fed(state: State, module: Ref) -> set[int]:
 
 def _has_twin(state: State, leaf: int, own: Iterable[int]) -> bool:
     """Return whether a network was made by the same function or class as one with some of these parameters."""
-    one, others = _root(state, leaf), {_root(state, other) for other in own}
+    one, *others = _roots(state, (leaf, *own))
     makers = {called_name(state.at(root, Instance).syntax) for root in others if root is not None}
     return one is not None and called_name(state.at(one, Instance).syntax) in makers - {""}
 
@@ -381,10 +381,19 @@ def _has_no_gradient(state: State, leaf: int) -> bool:
 
 def _root(state: State, leaf: int) -> Ref | None:
     """Return the outermost module that a parameter is registered in."""
+    return _roots(state, (leaf,))[0]
+
+
+def _roots(state: State, leaves: Iterable[int]) -> list[Ref | None]:
+    """Return the outermost modules that some parameters are registered in."""
     above: dict[int, int] = {}
     for address, record in state.heap.items():
         if isinstance(record, Instance) and is_module(state, Ref(address)):
             above.update((value.id, address) for value in record.values() if isinstance(value, Ref))
+    return [_top(above, leaf) for leaf in leaves]
+
+
+def _top(above: dict[int, int], leaf: int) -> Ref | None:
     seen = {leaf}
     at = leaf
     while at in above and above[at] not in seen:

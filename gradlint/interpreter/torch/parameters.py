@@ -95,8 +95,20 @@ def optimizer_state(record: object) -> OptimizerState:
     return inner if isinstance(inner, OptimizerState) else OptimizerState()
 
 
-def _named_modules(state: State, root: Ref) -> Iterator[tuple[str, Ref, Instance]]:
-    """Yield a module and all in it, each with the prefix that the names of its parameters get."""
+Walk: TypeAlias = list[tuple[str, Ref, Instance]]
+
+_walks: dict[int, Walk] = {}
+"""The last walk from each of a few modules: one holds as long as the record of each module is the one it has met."""
+
+_MOST_WALKS = 64
+
+
+def _named_modules(state: State, root: Ref) -> Walk:
+    """Return a module and all in it, each with the prefix that the names of its parameters get."""
+    heap, known = state.heap, _walks.get(root.id)
+    if known is not None and all(heap.get(ref.id) is record for _, ref, record in known):
+        return known
+    found: Walk = []
     seen: set[int] = set()
     stack = [("", root)]
     while stack:
@@ -104,8 +116,12 @@ def _named_modules(state: State, root: Ref) -> Iterator[tuple[str, Ref, Instance
         if ref.id not in seen:
             seen.add(ref.id)
             record = state.at(ref, Instance)
-            yield prefix, ref, record
+            found.append((prefix, ref, record))
             stack.extend((f"{prefix}{name}.", child) for name, child in reversed(children_of(state, record)))
+    if len(_walks) >= _MOST_WALKS:
+        _walks.clear()
+    _walks[root.id] = found
+    return found
 
 
 def parts(record: Instance) -> dict[str, Value]:
