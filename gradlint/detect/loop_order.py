@@ -24,12 +24,16 @@ from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
 from gradlint.interpreter.torch.parameters import is_module, parameters_of
-from gradlint.interpreter.torch.tensor import NOT_SHOWN, SUMMARY, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import HIDDEN, NOT_SHOWN, SUMMARY, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, nodes_of
 
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
+
+
+_UNSHOWN = frozenset({SUMMARY, HIDDEN, NOT_SHOWN})
+"""The tags of leaves that stand for the parameters of a network that is not shown."""
 
 
 class Unused(NamedTuple):
@@ -415,12 +419,19 @@ class LoopOrderDetector(Detector[Steps]):
     # Gradients are cleared.
 
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
-        """Note the optimizers all of whose parameters are cleared."""
+        """Note the optimizers all of whose parameters are cleared.
+
+        A network that is not shown may have those of any optimizer, where it has none that is known to be held.
+        """
         state.decide(Given(), None)
         cleared = {param.id for param in it.parameters}
-        for optimizer, held in self._holding(state):
+        holding = list(self._holding(state))
+        for optimizer, held in holding:
             if all(param.id in cleared for param in held):
                 self._wipe(state, optimizer, it.node)
+        is_shown = any(not state.at(param, Tensor).tags & _UNSHOWN for param in it.parameters)
+        if not is_shown and all(cleared.isdisjoint(param.id for param in held) for _, held in holding):
+            use.forget_orders(state)
 
     def on_gradient_dropped(self, state: State, it: announcement.GradientDropped) -> None:
         """Count the last of an optimizer's parameters as clearing them all, where the others are clear.

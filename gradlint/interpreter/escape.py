@@ -33,13 +33,13 @@ def unknown_call(
         return values[0]
     for receiver in machine.hooked_elsewhere:
         invalidate_attributes(state, receiver)
+    if called_name(node) in guesses.CLEARING:
+        machine.announce(state, ClearedUnseen(node))
     values = tuple(value for value in values if _holds(state, value))
     if not values:
         return Unknown(syntax=node)
     machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
-    if called_name(node) in guesses.CLEARING:
-        machine.announce(state, ClearedUnseen(node))  # Whose, is not known.
     if machine.frozen and may_thaw and not _leaves_frozen(machine, node):
         thaw(machine, state, values)
     for value in values:

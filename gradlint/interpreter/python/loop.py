@@ -121,6 +121,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     if not exact:
         for other in live + broken:
             _spread_gradients(before, other, items.items)
+            _spread_flags(before, other, items.items)
             _spread_objects(before, other, items.items)
     listed = exact and _are_objects(state, iterable, items)
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
@@ -138,6 +139,19 @@ def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> 
         record = after.at(ref, Tensor)
         value = NoGradient(record.syntax, fresh_address()) if absent else Unknown()
         after.put(ref.id, record._replace(accumulated=value))
+
+
+def _spread_flags(before: State, after: State, items: tuple[Value, ...]) -> None:
+    """Let parameters that a loop was not run over be frozen, or not, where it has set the flags of the first ones."""
+    first = [one for item in items[:ITERATIONS] for one in _tensors_in(before, item)]
+    flags = {after.at(one, Tensor).grad for one in first}
+    if all(before.at(one, Tensor).grad is after.at(one, Tensor).grad for one in first):
+        return
+    flag = flags.pop() if len(flags) == 1 else None
+    for ref in (one for item in items[ITERATIONS:] for one in _tensors_in(after, item)):
+        record = after.at(ref, Tensor)
+        if record.leaf is True:
+            after.put(ref.id, record._replace(grad=flag))
 
 
 def _spread_objects(before: State, after: State, items: tuple[Value, ...]) -> None:
