@@ -26,7 +26,7 @@ from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python import containers
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
-from gradlint.interpreter.python.calls import invoke, settle
+from gradlint.interpreter.python.calls import invoke, settle, unfollowed
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import end_call
 from gradlint.interpreter.python.instances import instantiate
@@ -200,7 +200,7 @@ def _invoke(
 ) -> list[tuple[State, Value]]:
     """Call a function of the program: what is not known of its result, its use may say."""
     if _refuses(*target):  # Python raises; what else is wrong with the program is said all the same.
-        return [(state, Unknown(syntax=node))]
+        return unfollowed(machine, state, *target, node, "calls that Python refuses")
     outcomes = invoke(machine, state, *target, node)
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 

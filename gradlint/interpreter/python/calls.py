@@ -49,7 +49,7 @@ def invoke(
     hook = function.code.is_empty and is_unfinished(state, args)
     abstract = function.code.is_abstract and not is_overridden(state, function, args)
     if (abstract or hook) and function.owner is not None:
-        return _unfollowed(machine, state, function, args, node, "abstract methods")
+        return unfollowed(machine, state, function, args, node, "abstract methods")
     if function.code.body and function.code.is_generator:  # Which shows when the body is lowered.
         return [(state, state.new(Suspended(function, args, node)))]
     return run_body(machine, state, function, args, node)
@@ -61,14 +61,14 @@ def run_body(
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
-        return _unfollowed(machine, state, function, args, node, "calls too deep")
+        return unfollowed(machine, state, function, args, node, "calls too deep")
     if machine.program.is_installed(function.module) is (machine.entrance is None):
         if machine.entrance is None:
             return _run_installed(machine, state, function, args, node, consumer)
         with machine.in_own_file():
             return run_body(machine, state, function, args, node, consumer)
     if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
-        return _unfollowed(machine, state, function, args, node, "calls into other files")
+        return unfollowed(machine, state, function, args, node, "calls into other files")
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
@@ -108,7 +108,7 @@ def _run_other_file(
 ) -> list[tuple[State, Value]]:
     """Run a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
-        return _unfollowed(machine, state, function, args, node, "calls into other files")
+        return unfollowed(machine, state, function, args, node, "calls into other files")
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
     detour, machine.entered = machine.detour, node
     try:
@@ -143,7 +143,7 @@ def _run_installed(
     agree: much in libraries is decided by what stands nowhere in their source.
     """
     if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
-        return _unfollowed(machine, state, function, args, node, "calls into packages")
+        return unfollowed(machine, state, function, args, node, "calls into packages")
     former, budget, detour = state.fork(), machine.budget, machine.detour
     former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
     limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
@@ -161,7 +161,7 @@ def _run_installed(
     ends = machine.join([end for end, _ in results], (RESULT,))
     machine.close(ends, region)
     if consumer is None and len(ends) != 1:
-        return _unfollowed(machine, former, function, args, node, "calls into packages")
+        return unfollowed(machine, former, function, args, node, "calls into packages")
     return [(end, end.locals[RESULT]) for end in ends]
 
 
@@ -176,7 +176,7 @@ def _recursion(state: State, function: Function, args: Args) -> int:
 _BOUNDED = 5
 
 
-def _unfollowed(
+def unfollowed(
     machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
 ) -> list[tuple[State, Value]]:
     """Give up a call: of a method, the object may have attributes now that were not seen."""
