@@ -142,7 +142,7 @@ def test_what_is_installed_counts(tree: Path) -> None:
     file = install(Path(".venv"), CUT)
     Path("use.py").write_text(
         "import torch\nfrom losslib import contrast\n\nnet = torch.nn.Linear(2, 2)\n"
-        "loss = contrast(net(torch.ones(2)))\nloss.backward()\n"
+        "loss = contrast(net(torch.ones(2)), torch.ones(2))\nloss.backward()\n"
     )
     run()
     before = cold()
