@@ -225,17 +225,17 @@ def _finding(verdict: Verdict, atlas: Atlas, locator: Locator, filename: str) ->
 
 
 def _severity(verdict: Verdict, effect: Effect) -> Severity:
-    """How much a finding weighs: an error rests on no assumption."""
+    """How much a finding weighs: an error rests on no assumption, and a warning on few."""
     rule = verdict.rule
     severity = verdict.report.severity or (rule.severity if effect == rule.effect else SEVERITY_OF[effect])
-    assumed = {one.text for one in verdict.event.assumptions}
-    if len(assumed) > FEW:
+    texts = {one.text for one in verdict.event.assumptions}
+    if len(texts) > MOST_ASSUMPTIONS:
         return "info"
-    return "warning" if severity == "error" and assumed else severity
+    return "warning" if severity == "error" and texts else severity
 
 
-FEW: Final = 15
-"""Of findings in real code that rest on more different assumptions, 7 of 21 were right (benchmarks/judged.tsv)."""
+MOST_ASSUMPTIONS: Final = 15
+"""A warning rests on so many different assumptions at most: of 21 in real code that rested on more, 7 were right."""
 
 
 def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Evidence:

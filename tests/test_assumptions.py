@@ -9,6 +9,7 @@ import pytest
 
 from gradlint import check_paths, check_source
 from gradlint.entrypoints.cli import main
+from gradlint.judgement import MOST_ASSUMPTIONS
 from tests.harness.report import report_of, written
 
 GUESSED = """\
@@ -99,11 +100,13 @@ def test_a_finding_that_rests_on_names_says_so_and_is_no_error() -> None:
 
 def test_a_finding_that_rests_on_many_assumptions_is_info() -> None:
     """Each call is another assumption."""
-    calls = "".join(f"        watch_{number}(model)\n" for number in range(16))
+    calls = "".join(f"        watch_{number}(model)\n" for number in range(MOST_ASSUMPTIONS + 1))
     many = GUESSED.replace("        loss = model(x)", f"{calls}        loss = model(x)")
     few = GUESSED.replace("        loss = model(x)", "        watch(model)\n        loss = model(x)")
     severities = [[one.severity for one in check_source(text) if one.code == "GRD502"] for text in (few, many)]
     assert severities == [["warning"], ["info"]]
+    page = Path(__file__).parents[1] / "docs" / "how-it-works.md"
+    assert f"more than {MOST_ASSUMPTIONS} different assumptions" in page.read_text(encoding="utf-8")
 
 
 def test_a_default_is_no_fact_where_nobody_in_sight_calls() -> None:

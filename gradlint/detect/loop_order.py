@@ -31,7 +31,6 @@ from gradlint.source.lower.syntax import called_name, nodes_of
 _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 """Schedulers that do not complain of a step before the optimizer's (measured), or step others."""
 
-
 _UNSHOWN = frozenset({SUMMARY, HIDDEN, NOT_SHOWN})
 """The tags of leaves that stand for the parameters of a network that is not shown."""
 
@@ -159,10 +158,6 @@ class LoopOrderDetector(Detector[Steps]):
         """Forget what is known of all optimizers."""
         use.forget_all(state)
         self._use(state)
-
-    def on_cleared_unseen(self, state: State, it: announcement.ClearedUnseen) -> None:
-        """Forget which gradients have been used; those that wait for a step go on waiting."""
-        use.forget_orders(state)
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
@@ -421,7 +416,7 @@ class LoopOrderDetector(Detector[Steps]):
     def on_gradients_cleared(self, state: State, it: announcement.GradientsCleared) -> None:
         """Note the optimizers all of whose parameters are cleared.
 
-        A network that is not shown may have those of any optimizer, where it has none that is known to be held.
+        A network that is not shown may be that of any optimizer, unless it has parameters that one is known to hold.
         """
         state.decide(Given(), None)
         cleared = {param.id for param in it.parameters}

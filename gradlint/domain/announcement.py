@@ -443,7 +443,10 @@ class ParametersTaken(Announcement):
 
 
 class GradientsCleared(Announcement):
-    """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there."""
+    """`zero_grad()` of an optimizer or a module clears the gradients of these parameters; they are still there.
+
+    Of something unknown no parameters are known: it may clear any.
+    """
 
     parameters: Sequence[Ref]
 
@@ -456,10 +459,6 @@ class GradientDropped(Announcement):
 
 class GradientsInvalidated(Announcement):
     """Code that is not known may have filled or cleared any gradient, stepped any optimizer, used any scaler."""
-
-
-class ClearedUnseen(Announcement):
-    """`zero_grad()` of something that is not known, or its like: any gradients may be cleared by it."""
 
 
 class StepCalled(Announcement):

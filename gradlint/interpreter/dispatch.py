@@ -25,6 +25,7 @@ from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
 from gradlint.interpreter.libraries.table import LIBRARIES, LOOKING
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python import containers
+from gradlint.interpreter.python.binding import refuses
 from gradlint.interpreter.python.builtins.table import FUNCTIONS
 from gradlint.interpreter.python.calls import invoke, settle, unfollowed
 from gradlint.interpreter.python.classes import find_in_class, is_function_class
@@ -199,28 +200,10 @@ def _invoke(
     machine: Machine, state: State, target: tuple[Function, Args], node: cst.CSTNode
 ) -> list[tuple[State, Value]]:
     """Call a function of the program: what is not known of its result, its use may say."""
-    if _refuses(*target):  # Python raises; what else is wrong with the program is said all the same.
+    if refuses(*target):  # Python raises; what else is wrong with the program is said all the same.
         return unfollowed(machine, state, *target, node, "calls that Python refuses")
     outcomes = invoke(machine, state, *target, node)
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
-
-
-def _refuses(function: Function, args: Args) -> bool:
-    """Return whether Python raises: a parameter gets no argument, or an argument has no parameter.
-
-    Of a function with decorators it is not known what it gets.
-    """
-    if args.open or (isinstance(function.code.node, cst.FunctionDef) and function.code.node.decorators):
-        return False
-    kinds = {param.kind for param in function.code.params}
-    plain = [param for param in function.code.params if not param.kind]
-    places = [param.name for param in plain if not param.keyword_only]
-    names = {param.name for param in plain}
-    too_many = "*" not in kinds and len(args.positional) > len(places)
-    if too_many or ("**" not in kinds and args.keywords.keys() - names):
-        return True
-    given = {*places[: len(args.positional)], *args.keywords}
-    return not given.issuperset(names.difference(name for name, _ in function.defaults))
 
 
 def call_value(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:

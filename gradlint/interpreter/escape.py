@@ -8,7 +8,7 @@ from types import NoneType
 
 import libcst as cst
 
-from gradlint.domain.announcement import ClearedUnseen, Escaped, GradientTested, GraphsEscaped, GraphsShared
+from gradlint.domain.announcement import Escaped, GradientsCleared, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
@@ -34,7 +34,7 @@ def unknown_call(
     for receiver in machine.hooked_elsewhere:
         invalidate_attributes(state, receiver)
     if called_name(node) in guesses.CLEARING:
-        machine.announce(state, ClearedUnseen(node))
+        machine.announce(state, GradientsCleared(node, ()))
     values = tuple(value for value in values if _holds(state, value))
     if not values:
         return Unknown(syntax=node)

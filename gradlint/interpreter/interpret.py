@@ -45,7 +45,7 @@ from gradlint.interpreter.python import (  # noqa: F401 -- each registers its in
     subscript,
     with_statement,
 )
-from gradlint.interpreter.python.calls import parameter, with_defaults, with_options
+from gradlint.interpreter.python.binding import parameter, with_defaults, with_options
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate

@@ -10,13 +10,11 @@ import libcst as cst
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
 from gradlint.domain.otherwise import note_otherwise
-from gradlint.domain.state import Frame, GradMode, Names, State, fresh_address
+from gradlint.domain.state import Frame, GradMode, State, fresh_address
 from gradlint.domain.value import (
     Args,
-    External,
     Function,
     Instance,
-    Mapping,
     Ref,
     Sequence,
     Suspended,
@@ -24,18 +22,16 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.interpreter.escape import escape, invalidate_attributes, may_depend_on, origins, unknown_call
-from gradlint.interpreter.libraries import jaxtyping
-from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.libraries.model_zoos import hide_parameters
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
+from gradlint.interpreter.python.binding import bind_parameters
 from gradlint.interpreter.python.classes import is_overridden, is_unfinished, library_base
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.parameters import is_module
-from gradlint.interpreter.torch.tensor import size_symbol, tensor_at, unknown_tensor
 from gradlint.interpreter.world import guesses
-from gradlint.source.core import Param, Return
+from gradlint.source.core import Return
 
 
 def invoke(
@@ -215,54 +211,6 @@ def _leave(
     return state, value
 
 
-def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> Names:
-    """Return the first variables of a call: parameters from arguments, defaults, or unknown."""
-    names: Names = {}
-    positional = list(args.positional)
-    keywords = dict(args.keywords)
-    defaults = dict(function.defaults)
-    for param in function.code.params:
-        name = param.name
-        if param.kind == "*":
-            known = tuple(positional)
-            names[name] = known if not args.open else state.new(Sequence(known, open=True)) if known else Unknown()
-            positional = []
-        elif param.kind == "**":
-            names[name] = state.new(Mapping(dict(keywords.items()), args.open))
-        elif positional and not param.keyword_only:
-            names[name] = positional.pop(0)
-        elif name in keywords:
-            names[name] = keywords.pop(name)
-        elif name in defaults and not args.open:
-            names[name] = defaults[name]
-        else:
-            names[name] = parameter(machine, state, function, param)
-    return names
-
-
-def with_options(machine: Machine, function: Function, args: Args) -> Args:
-    """Return the arguments of a call that nobody in sight makes, with any values for what has a default."""
-    machine.assume(Assumption("option", function.code.name, "", function.code.node))
-    return args._replace(open=True)
-
-
-def with_defaults(machine: Machine, function: Function, args: Args) -> Args:
-    """Return the arguments of a call that nobody in sight makes, and assume that the others have their defaults.
-
-    What `*args` and `**kwargs` take in is not known.
-    """
-    if not machine.assumes:
-        return args._replace(open=True)
-    given = {*args.keywords, *(param.name for param in function.code.params[: len(args.positional)])}
-    defaults = {name: value for name, value in function.defaults if name not in given}
-    for param in function.code.params if defaults else ():
-        if param.name in defaults:
-            machine.assume(Assumption("default", param.name, "", param.node))
-    if any(param.kind for param in function.code.params):
-        return args._replace(keywords={**defaults, **args.keywords}, open=True)
-    return args
-
-
 RESULT: Final = 0
 """The temporary for the result of a call in place; those of the code are numbered from 1."""
 
@@ -328,75 +276,6 @@ def run_return(machine: Machine, states: list[State], instr: Return) -> list[Sta
     """return value"""
     machine.exits.extend(Exit("return", state, machine.read(state, instr.value)) for state in states)
     return []
-
-
-# Parameters that no argument is known for: what annotation and default say of them.
-
-_KINDS = {"int": "int", "float": "number", "bool": "bool", "str": "str"}
-_TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.autograd.Variable"})
-
-
-def _annotated(machine: Machine, state: State, function: Function, param: Param) -> Value:
-    """Return a value as the annotation describes it; None where it says nothing that we read."""
-    annotation = param.annotation
-    if annotation is None:
-        return None
-    value = annotated_value(machine, state, annotation, param.node, function.code)
-    if value is not None:
-        return value
-    path = _path(machine, state, annotation)
-    if path == "torch.nn.Module":
-        return state.new(Instance(External("torch.nn.Module"), {}, {}, True, param.node))
-    return new_engine(state, path, param.node) if path in ENGINES else None
-
-
-def annotated_value(
-    machine: Machine, state: State, annotation: cst.BaseExpression, node: cst.CSTNode, scope: object
-) -> Value:
-    """Return a number, a text or a tensor, as an annotation describes it; None for all else.
-
-    Names of sizes stand for the same size within a `scope`.
-    """
-    if isinstance(annotation, cst.Name) and annotation.value in _KINDS:
-        return Unknown(_KINDS[annotation.value], syntax=node)
-    if _path(machine, state, annotation) in _TENSORS:
-        return unknown_tensor(state, node)
-    if not isinstance(annotation, cst.Subscript) or len(annotation.slice) != 2:
-        return None
-    path = _path(machine, state, annotation.value)
-    of, sizes = (one.slice.value if isinstance(one.slice, cst.Index) else None for one in annotation.slice)
-    if path is None or not jaxtyping.is_annotation(path) or of is None or _path(machine, state, of) not in _TENSORS:
-        return None
-    text = sizes.evaluated_value if isinstance(sizes, cst.SimpleString) else "..."
-    shape = jaxtyping.shape_of(
-        text if isinstance(text, str) else "...",
-        lambda name: size_symbol(machine, machine.symbol("axis", scope, name, kind="int")),
-    )
-    ref = unknown_tensor(state, node)
-    state.put(ref.id, tensor_at(state, ref)._replace(dtype=jaxtyping.dtype_of(path), shape=shape))
-    return ref
-
-
-def _path(machine: Machine, state: State, node: cst.BaseExpression) -> str | None:
-    if isinstance(node, cst.Name):
-        value = machine.read(state, node.value)
-        return value.path if isinstance(value, External) else None
-    if isinstance(node, cst.Attribute):
-        base = _path(machine, state, node.value)
-        return None if base is None else machine.program.external(f"{base}.{node.attr.value}").path
-    return None
-
-
-def parameter(machine: Machine, state: State, function: Function, param: Param) -> Value:
-    """Return a parameter that no argument is known for: what annotation and default say of it."""
-    value = _annotated(machine, state, function, param)
-    if value is not None:
-        return value
-    default = dict(function.defaults).get(param.name)
-    return Unknown(_OF_DEFAULT.get(type(default)), syntax=param.node)
-
-
-_OF_DEFAULT = {bool: "bool", int: "number", float: "number", str: "str"}
 
 
 splitting(Return, run_return)

@@ -46,8 +46,8 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
             return (one == other) is (op == "==")
         if left == right or "." not in left.path + right.path or _are_torch(left, right):
             return (left == right) is (op == "==")
-    if op in ("==", "!=") and isinstance(left, Unknown) and left.kind == "device" and isinstance(right, str):
-        return op == "!="  # A device equals no text (measured).
+    if op in ("==", "!=") and _is_device_beside_text(left, right):
+        return op == "!="  # `torch.device("cpu") == "cpu"` is False (measured).
     counted = compared(op, left, right)
     if counted is not None:
         return counted
@@ -77,6 +77,12 @@ def _negated(machine: Machine, left: Value, right: Value, instr: Compare) -> Val
 def _are_torch(*values: External) -> bool:
     """Return whether all are torch's own: one thing has one name there."""
     return all(value.path.startswith("torch.") for value in values)
+
+
+def _is_device_beside_text(*values: Value) -> bool:
+    """Return whether one of two values is the `device` of a tensor, and the other a text."""
+    is_device = any(isinstance(value, Unknown) and value.kind == "device" for value in values)
+    return is_device and any(isinstance(value, str) for value in values)
 
 
 def _is_none(value: Value) -> bool:

@@ -10,7 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, External, Function, Instance, Kept, Ref, Unknown, Value
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python import classes
-from gradlint.interpreter.python.calls import annotated_value
+from gradlint.interpreter.python.binding import annotated_value
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.module import fill_module, new_user_module
 from gradlint.interpreter.torch.optim import fill_optimizer

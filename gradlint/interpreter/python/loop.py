@@ -142,7 +142,7 @@ def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> 
 
 
 def _spread_flags(before: State, after: State, items: tuple[Value, ...]) -> None:
-    """Let parameters that a loop was not run over be frozen, or not, where it has set the flags of the first ones."""
+    """Let the parameters that a loop was not run over require grad, or not, as those do whose flags it has set."""
     first = [one for item in items[:ITERATIONS] for one in _tensors_in(before, item)]
     flags = {after.at(one, Tensor).grad for one in first}
     if all(before.at(one, Tensor).grad is after.at(one, Tensor).grad for one in first):
@@ -155,7 +155,7 @@ def _spread_flags(before: State, after: State, items: tuple[Value, ...]) -> None
 
 
 def _spread_objects(before: State, after: State, items: tuple[Value, ...]) -> None:
-    """Let objects that a loop was not run over have changed unseen, or be held, where the first ones have or are."""
+    """Let what the loop did to the first objects be done to the others: changed unseen, or held by another object."""
     first = {one for item in items[:ITERATIONS] for one in _instances_in(before, item)}
     rest = [one for item in items[ITERATIONS:] for one in _instances_in(after, item)]
     if not rest:

@@ -113,7 +113,7 @@ def operate(
     if left_tensor or (isinstance(right, Ref) and isinstance(state[right], Tensor)):
         result = tensor_operator(machine, state, op, left, right, node, inplace and left_tensor)
         if inplace and isinstance(left, Unknown) and not is_number(left):
-            _keep_open(state, result)
+            _may_be_changed(state, result)
         return result
     if isinstance(left, Ref) or isinstance(right, Ref):
         return _objects(machine, state, op, left, right, node, inplace)
@@ -126,8 +126,8 @@ def operate(
     return symbolic(machine, op, left, right, node)
 
 
-def _keep_open(state: State, result: Value) -> None:
-    """Forget what the result of an augmented assignment to something unknown has not: that may be a leaf, and stays."""
+def _may_be_changed(state: State, result: Value) -> None:
+    """Let a result be the unknown left side, changed in place: a leaf that requires grad and has a gradient."""
     record = state.heap.get(result.id) if isinstance(result, Ref) else None
     if isinstance(result, Ref) and isinstance(record, Tensor) and record.grad is False:
         state.put(result.id, record._replace(grad=None, accumulated=Unknown()))

@@ -98,7 +98,7 @@ def optimizer_state(record: object) -> OptimizerState:
 Walk: TypeAlias = list[tuple[str, Ref, Instance]]
 
 _walks: dict[int, Walk] = {}
-"""The last walk from each of a few modules: one holds as long as the record of each module is the one it has met."""
+"""The last walk from each of a few modules; it is right as long as the record of each module in it is the same."""
 
 _MOST_WALKS = 64
 

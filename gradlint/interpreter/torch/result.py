@@ -217,7 +217,7 @@ def _fresh(call: Operation, label: str, size: Operand, recorded: _Recorded) -> R
             made = Node(made.op, made.syntax, edges, cut="nondiff")
     elif label not in produces.must and grad:
         grad = None
-    # The type was measured of the first result: those without a gradient, as indices, may be of another.
+    # The dtype is that of the first result: results without a gradient, such as indices, may have another.
     is_first = label in produces.may or not label.startswith(">") or label == ">0"
     shape, dtype = size.shape, size.dtype or (_dtype(call) if is_first else None)
     if dtypes.can_require_grad(dtype) is False:

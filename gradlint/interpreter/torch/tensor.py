@@ -366,8 +366,8 @@ def absent_gradient(machine: Machine, value: Value, node: cst.CSTNode) -> None:
         machine.emit(UnusedGradientUsed(node, value.syntax, value.asked))
         return
     raised = (one for one in machine.events if type(one) is NoneGradientUsed and one.made is value.syntax)
-    if any(one.node is not node for one in raised):
-        return  # Python has raised already, where the program used it first.
+    if machine.guarded or any(one.node is not node for one in raised):
+        return  # The program is ready for it, or Python has raised already, where it was used first.
     # If one of two ways went past the tensor, it is no fault where the same read finds a gradient on the other.
     either_way = value.read is not None and value.since >= 0
     machine.emit(NoneGradientUsed(node, value.syntax), unless=(value.read, "gradient") if either_way else None)

@@ -23,7 +23,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Class, Function, Instance, Ref, Unknown, Value
 from gradlint.interpreter.libraries.trainers import step_taken
 from gradlint.interpreter.machine import Machine, OutOfBudgetError
-from gradlint.interpreter.python.calls import run_body, with_defaults
+from gradlint.interpreter.python.binding import with_defaults
+from gradlint.interpreter.python.calls import run_body
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.python.loop import Iterations
 from gradlint.interpreter.reachable import Place, all_attributes, contents, held_by
