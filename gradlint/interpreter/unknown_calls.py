@@ -34,7 +34,7 @@ from gradlint.interpreter.torch.hooks import remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.parameters import is_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import as_tensor, origin_of_number, shown_tensor
+from gradlint.interpreter.torch.tensor import as_tensor, is_raised, origin_of_number, shown_tensor
 from gradlint.interpreter.world import guesses
 from gradlint.interpreter.world.placeholders import (
     call_supposed,
@@ -64,7 +64,7 @@ def never_a_loss(machine: Machine, state: State, node: cst.CSTNode) -> Value:
 
 def call_unknown(machine: Machine, state: State, func: Unknown, args: Args, node: cst.CSTNode) -> Value:
     """Call something unknown; a method of something unknown gets its receiver as an argument."""
-    if func.kind == "raised":
+    if is_raised(func):
         invalidate_gradients(machine, state, node)
         return func
     key = func.key

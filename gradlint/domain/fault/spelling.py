@@ -6,7 +6,7 @@ from typing import Literal
 
 import libcst as cst
 
-from gradlint.domain.event import Fault
+from gradlint.domain.event import Event, Fault
 
 
 class MisspeltName(Fault):
@@ -25,6 +25,12 @@ class MisspeltName(Fault):
     assigned: bool = False
     keyword: bool = False
     needless: bool = False
+
+    def in_uncalled(self, name: str, *, method: bool) -> Event | None:
+        """Return None for what a method asks of its own module in other letters: a subclass may have `self.Forward`."""
+        node = self.node
+        own = method and isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name)
+        return None if own and self.owner == "module" and self.certain and not self.assigned else self
 
 
 class RemovedName(Fault):

@@ -188,6 +188,8 @@ def unfollowed(
         result = may_depend_on(origins(state, args.values()), node)
     else:
         result = unknown_call(machine, state, args.values(), node)
+        if function.code.is_abstract:
+            state.escape()  # That of a subclass may train what its object holds, though nothing shows that here.
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         module = record.module._replace(uninitialised=record.module.uninitialised and name != "__init__")

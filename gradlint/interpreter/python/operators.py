@@ -33,7 +33,7 @@ from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.parameters import LISTS, module_base
-from gradlint.interpreter.torch.tensor import absent_gradient
+from gradlint.interpreter.torch.tensor import absent_gradient, is_raised
 from gradlint.source.core import Binary, Unary
 
 _METHODS = {
@@ -103,7 +103,7 @@ def operate(
     if isinstance(left, NoGradient) or isinstance(right, NoGradient):
         absent_gradient(machine, left if isinstance(left, NoGradient) else right, node)
         return Unknown("raised")
-    if any(isinstance(side, Unknown) and side.kind == "raised" for side in (left, right)):
+    if is_raised(left) or is_raised(right):
         return Unknown("raised")
     # Something unknown may have been shown to be a tensor.
     left, right = (state.tensor_of(one) or one if isinstance(one, Unknown) else one for one in (left, right))

@@ -38,6 +38,7 @@ from gradlint.interpreter.torch.tensor import (
     both,
     either,
     is_of_torch,
+    is_raised,
     known_tensor,
     refuses_uninitialized,
     tensor_at,
@@ -67,6 +68,8 @@ def apply(
     machine.work()
     if not entry.row.samples:  # Nothing of it could be measured.
         return unknown_call(machine, state, args.values(), node)
+    if any(is_raised(one) for one in args.values()):
+        return Unknown("raised")
     call = Operation(machine, state, entry, args, node, extra)
     if not isinstance(node, cst.Attribute) and _uninitialized(call):
         return Unknown("raised")
@@ -309,8 +312,10 @@ def _sources(call: Operation, target: Input) -> list[Edge]:
         if given is target:
             continue
         origin = tensor_at(call.state, given.ref).node if given.ref is not None else given.origin
+        flows = call.grad_of(given) if call.differentiable(given.label) else False
+        if origin is None and flows is not False:
+            origin = Node("input", call.node, tracked=None)  # Something unknown may have a graph.
         if origin is not None:
-            flows = call.grad_of(given) if call.differentiable(given.label) else False
             sources.append(Edge(origin, flows, None if flows is not False else "nondiff"))
     return sources
 

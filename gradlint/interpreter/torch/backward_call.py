@@ -208,7 +208,9 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     if not refused and flag is True and None in gradients and not args.open:
         machine.emit(GradOption(node, "batched"))
         return Unknown("raised")
-    unused = set() if refused else _walk_to(machine, state, roots, targets, args, node, retain)
+    unused = None if refused else _walk_to(machine, state, roots, targets, args, node, retain)
+    if unused is None:
+        return Unknown("raised")
     return _gradients(machine, state, roots, targets, unused, node, create, gradients, batched)
 
 
@@ -226,8 +228,11 @@ def _walk_to(
     args: Args,
     node: cst.CSTNode,
     retain: bool | None,
-) -> set[int]:
-    """Run the part of the tape between outputs and inputs; the addresses of the inputs for which torch gives None."""
+) -> set[int] | None:
+    """Run the part of the tape between outputs and inputs; the addresses of the inputs for which torch gives None.
+
+    None where torch raises.
+    """
     nodes = [tensor_at(state, root).node for root in roots]
     wanted = {tensor_at(state, target).node.id for target in targets}
     found = walk(nodes)
@@ -244,30 +249,34 @@ def _walk_to(
             # that is not followed may have left the tensor out, by a name that a list lacks.
             if not machine.give_ups["paths dropped"] or not state.undecided_since(target.id):
                 machine.emit(GradInputWithoutGraph(node, record.syntax), unless=(node, state.site, "inputs"))
-            return set()
+            return None
         if record.grad is True and known and record.node.id not in found.possible:
             if unused_ok is False:
                 machine.emit(GradInputUnused(node, record.syntax))
-                return set()
+                return None
             if unused_ok is True and filled is False:
                 unused.add(target.id)
     if all(tensor_at(state, target).grad for target in targets):
         machine.passes((node, state.site, "inputs"))
     machine.announce(state, Differentiated(node, found.possible))
-    if not refuses_walk(machine, state, part.certain, between | wanted, node):
-        created = args.get(4, "create_graph", False)
-        _run_part(machine, state, part, node, retain, created if isinstance(created, bool) else None)
-        _hooks_pass(machine, state, found, between | wanted, node)
+    if refuses_walk(machine, state, part.certain, between | wanted, node):
+        return None
+    created = args.get(4, "create_graph", False)
+    if not _run_part(machine, state, part, node, retain, created if isinstance(created, bool) else None):
+        return None
+    _hooks_pass(machine, state, found, between | wanted, node)
     return unused
 
 
-def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None, created: Tri) -> None:
+def _run_part(machine: Machine, state: State, part: Walk, node: cst.CSTNode, retain: bool | None, created: Tri) -> bool:
+    """Check and free a part of the tape; False where torch raises."""
     if troubled(machine, state, part, node):
         state.free([one.id for one in part.certain], None)
-        return
+        return False
     reenter(machine, state, part.certain, created, node)
     if retain is False:
         state.free([one.id for one in part.certain if state.frees(one)], node)
+    return True
 
 
 def _hooks_pass(machine: Machine, state: State, found: Walk, within: set[int], node: cst.CSTNode) -> None:

@@ -48,6 +48,7 @@ from gradlint.interpreter.torch.inplace import bump, refuses_write, saved_now
 from gradlint.interpreter.torch.tangents import Applied, refuses_tangents
 from gradlint.interpreter.torch.tensor import (
     either,
+    is_raised,
     known_tensor,
     nontensor,
     tensor_at,
@@ -82,7 +83,7 @@ def apply(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNod
     needs = tuple(needs_grad(machine, state, value) for value in args.positional)
     ctx = state.new(Instance(External(CTX), {"needs_input_grad": needs}, {}, False, node, inner=CtxState()))
     result = run_forward(machine, state, cls, forward, ctx, inputs, node)
-    if isinstance(result, Unknown) and result.kind == "raised":
+    if is_raised(result):
         return result
     if rule is not None:
         kept = ctx_state(state, ctx)

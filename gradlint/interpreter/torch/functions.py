@@ -66,6 +66,9 @@ from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS
 def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Value:
     """torch.path(args)"""
     machine.announce(state, TorchCalled(node, path, None, args.positional, args.keywords, args.open))
+    owner, _, method = path.rpartition(".")
+    if _is_module_class(owner) or method == "__init__":
+        return _unbound_method_of_module(machine, state, method, args, node)
     if refuses_arguments(machine, state, path, args, node):
         return Unknown("raised")  # What follows is not reachable on this path.
     special = SPECIAL.get(path)
@@ -77,8 +80,6 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
         if own is not None and own.id in state.heap:
             return call_op(machine, state, own, args, node)
     name = path.removeprefix("torch.")
-    if path.endswith(".__init__") and args.positional:
-        return _unbound_init(machine, state, args, node)
     if path.startswith("torch.Tensor."):
         return _unbound_method(machine, state, name.removeprefix("Tensor."), args, node)
     if path.startswith("torch.nn.init."):
@@ -116,13 +117,13 @@ def _is_module_class(path: str) -> bool:
     return is_module_path(path) and path.count(".") == 2 and path.rpartition(".")[2][:1].isupper()
 
 
-def _unbound_init(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """nn.Module.__init__(self)"""
-    receiver = args.positional[0]
+def _unbound_method_of_module(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:
+    """nn.Module.__init__(self), nn.Conv2d.forward(self, x)"""
+    receiver = args.positional[0] if args.positional else None
     record = state[receiver] if isinstance(receiver, Ref) else None
     if isinstance(receiver, Ref) and isinstance(record, Instance):
-        return call_module_method(machine, state, receiver, record, "super.__init__", args.rest, node)
-    return None
+        return call_module_method(machine, state, receiver, record, f"super.{name}", args.rest, node)
+    return None if name == "__init__" else unknown_call(machine, state, args.values(), node)
 
 
 def _unbound_method(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNode) -> Value:

@@ -38,6 +38,7 @@ from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
+    as_tensor,
     both,
     known_tensor,
     new_tensor,
@@ -225,7 +226,7 @@ def _zero(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 
 def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    source = known_tensor(machine, state, args.get(0, "src"))
+    source = as_tensor(machine, state, args.get(0, "src"), node)
     edges: list[Edge] = []
     if source is not None:
         record = tensor_at(state, source)

@@ -209,8 +209,16 @@ def known_tensor(machine: Machine, state: State, value: Value) -> Ref | None:
     return None
 
 
+def is_raised(value: Value) -> bool:
+    """Return whether torch raised in place of a value, or what would follow is not known."""
+    return isinstance(value, Unknown) and value.kind == "raised"
+
+
 def nontensor(state: State, value: Value) -> Nontensor | None:
-    """Return what a value is that is certainly no tensor, and not None either."""
+    """Return what a value is that is certainly no tensor, and not None either.
+
+    A parameter whose default is a number may be given a tensor.
+    """
     if isinstance(value, (bool, int, float)):
         return "number"
     if isinstance(value, str):
@@ -220,7 +228,9 @@ def nontensor(state: State, value: Value) -> Nontensor | None:
     if isinstance(value, Ref):
         listed = state.heap.get(value.id)  # An open one may be a tuple of which not all is known.
         return "list" if isinstance(listed, Sequence) and listed.kind == "list" and not listed.open else None
-    return _NONTENSORS.get(value.kind or "") if isinstance(value, Unknown) else None
+    if not isinstance(value, Unknown) or _is_guess(value):
+        return None
+    return _NONTENSORS.get(value.kind or "")
 
 
 _NONTENSORS: dict[str, Nontensor] = {

@@ -33,7 +33,7 @@ from gradlint.interpreter.world.fragment import (
     owner_of,
     spelled,
 )
-from gradlint.source.lower.syntax import called_name
+from gradlint.source.lower.syntax import called_name, nodes_of
 
 
 def supposed_network(
@@ -203,10 +203,21 @@ def supposed_arguments(
         part, owner = made.pop(place), made.setdefault(owner_of(place), Unknown(syntax=free[owner_of(place)]))
         _put_part(state, owner, attribute_of(place), part)
     for name, node in free.items() if isinstance(where, cst.FunctionDef) else ():
-        if name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS:
+        is_input = name not in made and guesses.is_input(name) and not names.uses_of(name).attributes & OF_GRAPHS
+        if is_input and not _is_fixture(machine, name):
             machine.assume(Assumption("name", name, "data, which has no graph", node))
             made[name] = Unknown(None, Node(DATA, node, tracked=False), None, node)
     return made
+
+
+def _is_fixture(machine: Machine, name: str) -> bool:
+    """Return whether a function of the file makes what pytest gives to the parameters of that name."""
+    code = nodes_of(machine.program.nowhere)
+    makers = (one for one in code if type(one) is cst.FunctionDef and one.name.value == name)
+    decorators = [one.decorator for maker in makers for one in maker.decorators]
+    called = (one.func if isinstance(one, cst.Call) else one for one in decorators)
+    names = (one.attr if isinstance(one, cst.Attribute) else one for one in called)
+    return any(isinstance(one, cst.Name) and one.value == "fixture" for one in names)
 
 
 def _put_part(state: State, owner: Value, name: str, part: Value) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+
 import libcst as cst
 
 from gradlint.domain import value as values
@@ -121,6 +123,8 @@ def _hasattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
         known_names = names_of(obj.path)
         if known_names is not None:
             return name in known_names
+    if isinstance(obj, Function) and isinstance(obj.code.node, cst.Lambda) and isinstance(name, str):
+        return hasattr(FunctionType, name)
     return machine.symbol("hasattr", obj, name, kind="bool")
 
 

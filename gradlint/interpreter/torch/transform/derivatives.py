@@ -10,6 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Partial, Ref, Tensor, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Native
+from gradlint.interpreter.torch.tensor import is_raised
 from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.level import Kind, Level
 from gradlint.interpreter.torch.transform.trees import leaves, no_tensor, structure, tensor_of
@@ -58,8 +59,8 @@ def call(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value
         for index, one in enumerate(given.positional)
     ]
     value = inside.run(machine, state, level, asked.function, given._replace(positional=tuple(inner)), node)
-    parted = None if inside.is_raised(value) else inside.with_aux(machine, state, asked, value, node)
-    if parted is None or inside.is_raised(parted[0]) or not _fits(machine, state, asked, parted[0], node):
+    parted = None if is_raised(value) else inside.with_aux(machine, state, asked, value, node)
+    if parted is None or is_raised(parted[0]) or not _fits(machine, state, asked, parted[0], node):
         return inside.RAISED
     return _result(state, asked, places, given, parted, node)
 
@@ -159,10 +160,10 @@ def _ran(
     level = Level(kind, asked.name, node)
     inner = tuple(inside.as_leaves(machine, state, one, node, level) for one in primals)
     value = inside.run(machine, state, level, asked.function, Args(inner), node)
-    if inside.is_raised(value):
+    if is_raised(value):
         return None
     parted = inside.with_aux(machine, state, asked, value, node)
-    if parted is None or inside.is_raised(parted[0]):
+    if parted is None or is_raised(parted[0]):
         return None
     if asked.name != "linearize" and not inside.only_tensors(machine, state, asked.name, parted[0], node):
         return None

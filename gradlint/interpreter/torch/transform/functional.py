@@ -18,7 +18,7 @@ from gradlint.interpreter.python.contexts import DUAL, enter_mode, leave_mode
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.backward import second_edges
 from gradlint.interpreter.torch.backward_call import autograd_grad, once_between
-from gradlint.interpreter.torch.tensor import SPARSE, new_tensor
+from gradlint.interpreter.torch.tensor import SPARSE, is_raised, new_tensor
 from gradlint.interpreter.torch.transform import inside
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -60,7 +60,7 @@ def _call(machine: Machine, state: State, name: str, args: Args, node: cst.CSTNo
     inner = tuple(inside.as_leaves(machine, state, one, node, None) for one in given)
     value = inside.run_plain(machine, state, args.get(0, "func"), Args(inner), node)
     leave_mode(state, saved)
-    if inside.is_raised(value) or not _fits(machine, state, name, value, node):
+    if is_raised(value) or not _fits(machine, state, name, value, node):
         return inside.RAISED
     if strict is True and not _depends(machine, state, name, inner, value, node):
         return inside.RAISED
@@ -109,7 +109,7 @@ def gradcheck(name: str) -> Native:
             return inside.RAISED
         written = machine.written
         value = inside.run_plain(machine, state, args.get(0, "func"), Args(given), node)
-        if not inside.is_raised(value) and _comparable(machine, state, name, value, args, node):
+        if not is_raised(value) and _comparable(machine, state, name, value, args, node):
             _run_check(machine, state, name, given, value, args, node)
             if args.keywords.get("check_forward_ad") is True:
                 _push(machine, state, args.get(0, "func"), given, node)

@@ -56,11 +56,6 @@ class Asked(NamedTuple):
     strict: bool = False
 
 
-def is_raised(value: Value) -> bool:
-    """Return whether torch raised, or what would follow is not known."""
-    return isinstance(value, Unknown) and value.kind == "raised"
-
-
 def run(machine: Machine, state: State, level: Level, function: Value, args: Args, node: cst.CSTNode) -> Value:
     """Return what the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
     if level.kind == "reverse" and state.facts.get(SAVED_HOOKS) == "on":

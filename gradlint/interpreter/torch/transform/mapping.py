@@ -13,8 +13,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Partial, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.tensor import new_tensor
-from gradlint.interpreter.torch.transform.inside import RAISED, is_raised, mismatch, run
+from gradlint.interpreter.torch.tensor import is_raised, new_tensor
+from gradlint.interpreter.torch.transform.inside import RAISED, mismatch, run
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.interpreter.torch.transform.levels import JOINED, mapped
 from gradlint.interpreter.torch.transform.trees import (
