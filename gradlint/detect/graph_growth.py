@@ -23,7 +23,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Mapping, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import ACCUMULATES
+from gradlint.facts.traits import ACCUMULATES, SCALES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import ARITHMETIC, Held, Place, Root, held_by, is_alive, root_of
 from gradlint.interpreter.torch.parameters import parameters_of
@@ -364,9 +364,16 @@ def parts_of(state: State, root: Root) -> Parts:
 
 
 def _is_sum(root: Root) -> bool:
+    """Return whether a root puts others together; what multiplies two that have graphs computes a further step."""
     if isinstance(root, Node):
-        return canonical(root.op) in _GATHERING
+        name = canonical(root.op)
+        return name in _GATHERING and (name not in SCALES or len(_flowing(root)) < 2)
     return root.key is not None and root.key[0] in ARITHMETIC
+
+
+def _flowing(root: Node) -> list[Node]:
+    """Return the inputs that a gradient flows back to."""
+    return [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
 
 
 def _terms(state: State, root: Root) -> list[Root]:
@@ -374,8 +381,7 @@ def _terms(state: State, root: Root) -> list[Root]:
     if not _is_sum(root):
         return []
     if isinstance(root, Node):
-        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
-        return [node for node in flowing if node.tracked is not False]
+        return [node for node in _flowing(root) if node.tracked is not False]
     assert root.key is not None
     symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]
     return [part for part in symbols if part is not None]
