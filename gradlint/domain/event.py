@@ -41,6 +41,13 @@ class Event(Frozen):
         """
         return self
 
+    def where_grad_may_be_off(self, name: str) -> Event | None:
+        """Return what the event comes to in a block of `name`, a context that is not known: it may disable grad mode.
+
+        None if nothing is left of it.
+        """
+        return self
+
 
 class Fault(Event):
     """What a detector has found wrong at a node. Subclasses stand in `gradlint.domain.fault`, one a fault."""

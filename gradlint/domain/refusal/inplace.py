@@ -41,7 +41,11 @@ class _GradOnlyWrite(RefusedWrite):
         """
         if not self.parameter or name in _RECORDING:
             return self
-        return replace(self, uncalled=name) if method else None
+        return self.where_grad_may_be_off(name) if method else None
+
+    def where_grad_may_be_off(self, name: str) -> Event:
+        """Return the refusal marked as one that is none with grad mode off."""
+        return replace(self, uncalled=name)
 
 
 _RECORDING = frozenset({"forward", "__call__"})
@@ -56,7 +60,15 @@ class LeafViewWrite(_GradOnlyWrite):
     """A write to a view of a leaf that requires grad."""
 
 
-class MultiViewWrite(RefusedWrite):
+class _RecordedWrite(RefusedWrite):
+    """A write that torch refuses only with grad mode on."""
+
+    def where_grad_may_be_off(self, name: str) -> Event | None:
+        """Return None: with grad mode off torch takes the write."""
+        return None
+
+
+class MultiViewWrite(_RecordedWrite):
     """A write to one of several views that one operation made."""
 
 
@@ -64,11 +76,11 @@ class OverlapWrite(RefusedWrite):
     """A write to an expanded tensor."""
 
 
-class NoGradViewWrite(RefusedWrite):
+class NoGradViewWrite(_RecordedWrite):
     """A write, with grad mode on, to a view made with grad mode off."""
 
 
-class CustomViewWrite(RefusedWrite):
+class CustomViewWrite(_RecordedWrite):
     """A write to a view that a custom function made."""
 
 
@@ -124,3 +136,7 @@ class InferenceSaved(Refusal):
     op: str
     made: cst.CSTNode | None = None
     mode: cst.CSTNode | None = None
+
+    def where_grad_may_be_off(self, name: str) -> Event | None:
+        """Return None: with grad mode off nothing is saved."""
+        return None

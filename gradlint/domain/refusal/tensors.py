@@ -38,6 +38,10 @@ class NumpyOnGrad(Refusal):
 
     def in_uncalled(self, name: str, *, method: bool) -> Event:
         """Return the refusal marked as one that the callers may have ruled out."""
+        return self.where_grad_may_be_off(name)
+
+    def where_grad_may_be_off(self, name: str) -> Event:
+        """Return the refusal marked as one that is none with grad mode off."""
         return replace(self, uncalled=name)
 
 

@@ -20,7 +20,10 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     first_exit = len(machine.exits)
     errors = list(_errors(machine, state, instr.handlers))
     # The program knows that torch will refuse, and shows it; or guards names that another version of torch may lack.
-    expecting = any(isinstance(one, External) and one.path in _EXPECTED_ERRORS for one in errors)
+    # An error that is not known may be any.
+    expecting = any(
+        isinstance(one, Unknown) or (isinstance(one, External) and one.path in _EXPECTED_ERRORS) for one in errors
+    )
     guarding = any(not isinstance(one, External) or one.path in _NAME_ERRORS for one in errors)
     machine.expected += expecting
     machine.guarded += guarding

@@ -36,12 +36,23 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     if isinstance(context, Ref) and isinstance(state.heap.get(context.id), Suspended):
         return run_with(machine, state, context, instr)
     state.set(instr.dest, _entered(machine, state, context, instr.node))
-    if not isinstance(context, Unknown) or context.kind != STACK:
+    if not isinstance(context, Unknown):
         return machine.run(instr.body, [state])
+    if context.kind != STACK:
+        return _unknown(machine, state, instr)
     saved, first_exit = (state.grad, state.inference, state.blocked), len(machine.exits)
     after = machine.run(instr.body, [state])
     for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
         leave_mode(other, saved)
+    return after
+
+
+def _unknown(machine: Machine, state: State, instr: With) -> list[State]:
+    """Run a block in a context that is not known: it may disable grad mode."""
+    events = len(machine.events)
+    after = machine.run(instr.body, [state])
+    inside = [event.where_grad_may_be_off("with") for event in machine.events[events:]]
+    machine.events[events:] = [event for event in inside if event is not None]
     return after
 
 

@@ -126,6 +126,8 @@ def run_backward(
         state.spend(root.id for root in roots)
     elif retain:
         state.retain(frozenset(node.id for node in found.certain))
+        for node in found.certain:
+            machine.passes((RETAINED, node.id))
     return found, False
 
 
@@ -142,7 +144,9 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             earlier = state.freed[node.id]
             if earlier is None:
                 return True  # An earlier backward raised here already.
-            machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op))
+            # Which of several backwards is the last, and retains nothing, the program knows.
+            chosen = (RETAINED, node.id) if state.undecided_since(node.id) else None
+            machine.emit(SecondBackward(syntax, earlier, node.syntax, node.op), unless=chosen)
             return True
         if refuses_absent(machine, state, node, found.possible, syntax):
             return True
@@ -173,6 +177,9 @@ def _is_given_back(node: Node, certain: Sequence[Node]) -> bool:
         return False
     return any(one.op == node.op and any(edge.node is node for edge in one.edges) for one in certain)
 
+
+RETAINED = "retained"
+"""The key of the place that a backward passes which retains a node."""
 
 DETACHED = "detached"
 """The key of the node of a tensor that `detach_` has taken out of its graph."""
@@ -271,6 +278,8 @@ def second_edges(machine: Machine, state: State, roots: list[Ref], target: Tenso
     """Return where a second derivative goes: to the tensors that the formulas on the way to the target have kept."""
     nodes = [tensor_at(state, root).node for root in roots]
     found = walk(nodes)
+    if target.node.id not in found.possible:
+        return [Edge(node, None) for node in nodes]  # A tensor that is not known may be any of the graph.
     between = nodes_between(nodes, {target.node.id})
     edges: list[Edge] = []
     sure = {one.id for one in found.certain}

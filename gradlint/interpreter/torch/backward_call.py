@@ -20,8 +20,9 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs as back
 from gradlint.domain.walk import leaves
+from gradlint.interpreter.escape import may_depend_on
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.reachable import known_items, sequence_at
 from gradlint.interpreter.torch.backward import (
     Walk,
     accumulate,
@@ -46,7 +47,7 @@ from gradlint.interpreter.torch.checkpoint import refuses_walk
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.reentrant import reenter
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.torch.tensor import either, new_tensor, nontensor, tensor_at
+from gradlint.interpreter.torch.tensor import either, known_tensor, new_tensor, nontensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 
 
@@ -104,7 +105,8 @@ def _backward(
     if refused:
         _suppose_gradients(machine, state, nodes, node)
         return
-    listed = None if inputs is None else tensors_in(machine, state, inputs)
+    unknown = inputs is not None and not _all_known(machine, state, inputs)
+    listed = None if inputs is None or unknown else tensors_in(machine, state, inputs)
     if listed is not None and _refuses_inputs(machine, state, inputs, listed, "backward", node):
         return
     only = None if listed is None else {ref.id for ref in listed}
@@ -127,6 +129,8 @@ def _backward(
         modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
+    if unknown:
+        invalidate_gradients(machine, state, node)
     if only is None and all(one.leaf is None or one in nodes for one in found.possible.values()):
         _suppose_gradients(machine, state, nodes, node)
     machine.backwards += 1
@@ -152,6 +156,13 @@ def _refuses_inputs(
     if listed and call == "backward":
         machine.passes((node, state.site, "inputs"))
     return False
+
+
+def _all_known(machine: Machine, state: State, value: Value) -> bool:
+    """Return whether it is known of each tensor in an argument which one it is."""
+    listed = sequence_at(state, value)
+    parts = (value,) if listed is None else listed.items
+    return not any(isinstance(one, Unknown) and known_tensor(machine, state, one) is None for one in parts)
 
 
 def _may_be_filled(machine: Machine, state: State, value: Value) -> bool:
@@ -199,6 +210,8 @@ def autograd_grad(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     retain = retains(args, args.get(3, "retain_graph"), create)
     if not roots or not targets:
         return Unknown()
+    if not _all_known(machine, state, args.get(0, "outputs")) or not _all_known(machine, state, inputs):
+        return may_depend_on([tensor_at(state, one).node for one in roots], node)
     refused = False
     for index, (root, gradient) in enumerate(zip(roots, gradients, strict=True)):
         refused = check_root(machine, state, root, gradient, args.open, "grad", node, index, batched=batched) or refused

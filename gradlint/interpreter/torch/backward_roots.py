@@ -41,6 +41,8 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
     if value is None:
         return [None] * count
     listed = known_items(state, value) or ()
+    if listed and len(listed) != count:
+        return [Unknown()] * count  # Some of the roots are not known.
     if len(listed) == count and any(item is None or isinstance(item, (int, float)) for item in listed):
         return [
             item if item is None or isinstance(item, (int, float)) else known_tensor(machine, state, item) or Unknown()

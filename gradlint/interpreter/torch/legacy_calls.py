@@ -13,7 +13,7 @@ from gradlint.facts import Entry
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.torch.tensor import SCALAR, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import SCALAR, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.world.versions import tests_version
 
 
@@ -47,7 +47,7 @@ def _number_last(machine: Machine, state: State, entry: Entry, args: Args, node:
         return _factors_last(machine, state, entry, args, node)
     name, count = ("alpha", 3) if one in ALPHA_FIRST else ("value", 4) if one in VALUE_FIRST else ("", 0)
     target, number, *rest = args.positional
-    if count != len(args.positional) or not _is_number(number) or known_tensor(machine, state, rest[0]) is None:
+    if count != len(args.positional) or not _is_number(number) or as_tensor(machine, state, rest[0], node) is None:
         return args
     machine.announce(state, FactorsMoved(node, entry.name.rpartition(".")[2], (name,)))
     return args._replace(positional=(target, *rest), keywords={**args.keywords, name: number})
@@ -59,7 +59,7 @@ def _factors_last(machine: Machine, state: State, entry: Entry, args: Args, node
     rest = tuple(value for value in args.positional if not _is_number(value))
     if len(numbers) not in (1, 2) or len(rest) != 3 or _is_number(args.positional[-2]):
         return args
-    if any(known_tensor(machine, state, value) is None for value in rest):
+    if any(as_tensor(machine, state, value, node) is None for value in rest):
         return args
     factors = dict(zip(("beta", "alpha"), numbers, strict=False))
     machine.announce(state, FactorsMoved(node, entry.name.rpartition(".")[2], tuple(factors)))

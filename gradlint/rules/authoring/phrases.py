@@ -29,8 +29,8 @@ def article(word: str) -> str:
 
 
 def unless_off(uncalled: str) -> str:
-    """Return what a message adds where nobody in sight calls the function: its callers may disable grad mode."""
-    return ", unless the caller disables grad mode" if uncalled else ""
+    """Return what a message adds in a function that nobody in sight calls, or in a context that is not known."""
+    return ", unless grad mode is disabled around it" if uncalled else ""
 
 
 def target(node: cst.CSTNode) -> str | None:
