@@ -103,6 +103,7 @@ def test_pictures_are_well_formed(program: Path, capsys: pytest.CaptureFixture[s
     pytest.importorskip("grandalf")
     picture = ElementTree.fromstring(shown(capsys, "graph", f"{program}:13", "--output-format", "svg"))
     assert picture.tag.endswith("svg")
+    assert "gets a gradient" in picture.attrib["aria-label"]
     assert "<svg" in shown(capsys, "graph", f"{program}:13", "--output-format", "html")
 
 
