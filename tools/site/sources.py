@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from gradlint.rules.registry import all_rules
-from tools.site import navigation, operations, pages, pictures
+from tools.site import navigation, operations, pages, pictures, playground
 from tools.site.links import outward
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 CONFIGURATION = Path(__file__).with_name("mkdocs.yml")
 REPOSITORY = "https://github.com/gradlint/gradlint/blob/main/"
 RULES = {rule.code: rule for rule in all_rules()}
-ALONE = ("index.md", "tutorial.md", "zh/index.md")
+ALONE = ("index.md", "tutorial.md", "playground.md", "zh/index.md")
 """Pages that have no others beside them in the navigation, or lead to all."""
 
 
@@ -28,6 +28,9 @@ def write(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     shutil.copytree(DOCS / "assets", folder / "docs" / "assets")
+    (folder / "docs" / "assets" / "playground").mkdir()
+    for name in playground.SHIPPED:
+        shutil.copyfile(playground.HERE / name, folder / "docs" / "assets" / "playground" / name)
     (folder / "docs" / "assets" / "graph.css").write_text(pictures.STYLESHEET, encoding="utf-8")
     nav = json.dumps(navigation.of(DOCS), ensure_ascii=False, indent=2)
     (folder / "mkdocs.yml").write_text(f"{CONFIGURATION.read_text(encoding='utf-8')}\nnav: {nav}\n", encoding="utf-8")
