@@ -70,6 +70,8 @@ def _compiles(source: str) -> bool:
         ("y = torch.nn.Linear(4, 2, bias=False)(x)", ("MmBackward0",)),
         ("y = x ** 2", ("PowBackward0",)),
         ("y = x.sum(0)", ("SumBackward1",)),
+        ("y = torch.einsum('i,j->ij', x[0], x[1])", ("MulBackward0",)),
+        ("y = torch.einsum('ij,kj->ik', x, x)", ("ViewBackward0",)),
     ],
 )
 def test_names_of_nodes(code: str, names: tuple[str, ...]) -> None:
