@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site site-browser release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site site-browser playground playground-browser release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -119,6 +119,23 @@ site: $(VENV)-site/.ready
 	$(VENV)-site/bin/python -m tools.site sources $(SITE)-sources
 	NO_MKDOCS_2_WARNING=1 $(VENV)-site/bin/mkdocs build --quiet --strict --config-file $(SITE)-sources/mkdocs.yml --site-dir $(abspath $(SITE))
 	$(VENV)-site/bin/python -m tools.site check $(SITE)
+
+# The site with what its playground runs on: Pyodide from npm, which must be installed, and the wheels for it.
+PLAYGROUND := build/playground
+playground: site $(PLAYGROUND)/.ready
+	$(VENV)-site/bin/python -m tools.site playground $(PLAYGROUND) $(SITE)
+
+$(PLAYGROUND)/.ready: tools/site/playground/package.json
+	mkdir -p $(PLAYGROUND) && cp $< $(PLAYGROUND) && cd $(PLAYGROUND) && npm install --silent --no-fund --no-audit
+	$(VENV)-site/bin/pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: --dest $(PLAYGROUND) \
+	  --platform pyemscripten_2026_0_wasm32 --python-version 3.14 msgspec==0.22.0
+	@touch $@
+
+# The playground in a real browser, as for `make browser`, served from this machine.
+playground-browser: playground
+	cd tests/browser && npm install --silent --no-fund --no-audit
+	cd tests/browser && node playground.mjs $(abspath $(SITE)) $(SHOTS)
+	@echo "screenshots: $(SHOTS)"
 
 # The site in a real browser, as for `make browser`: what it loads, its width on a phone, its search in both languages.
 site-browser: site

@@ -64,8 +64,8 @@ def look_at_clock() -> None:
     _limit.sooner = _wall() + left
 
 
-def _now() -> float:
-    return time.thread_time()
+_now: Callable[[], float] = getattr(time, "thread_time", time.process_time)
+"""The processor's time of this thread; that of the process in a browser, which has no other threads."""
 
 
 def _wall() -> float:

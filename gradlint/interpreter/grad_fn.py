@@ -46,29 +46,33 @@ _FIXED = {
 
 
 class Given(NamedTuple):
-    """What an operation was given: which inputs require grad, whether all are contiguous, and a module's configuration.
+    """What an operation was given: which inputs require grad, their ranks, whether all are contiguous, and a module's
+    configuration.
 
-    `operands` keeps the operands alive, by whose identity a node is known to be that of the call.
+    `operands` keeps the operands alive, by whose identity a node is known to be that of the call; of several tensors
+    for one parameter they have one.
     """
 
     operands: Mapping[str, object]
     grads: Mapping[str, bool]
+    ranks: tuple[int | None, ...]
     contiguous: bool
     config: Mapping[str, object]
 
 
 def given_to(machine: Machine, state: State, call: Operated, module: Ref | None) -> Given:
     """Return what an operation is given that runs now, as the forward of a module if it is one."""
-    records = [(label, tensor_at(state, ref)) for label, ref, _ in call.inputs if ref is not None]
-    known = {label: record.grad for label, record in records if record.grad is not None}
+    records = [(label, None if ref is None else tensor_at(state, ref)) for label, ref, _ in call.inputs]
+    known = {label: record.grad for label, record in records if record is not None and record.grad is not None}
     arguments = [record for label, record in records if not label.startswith(("p.", "b."))]
-    contiguous = bool(arguments) and all("contiguous" in record.tags for record in arguments)
+    ranks = tuple(None if one is None or one.shape is None else len(one.shape) for one in arguments)
+    contiguous = bool(arguments) and all(one is not None and "contiguous" in one.tags for one in arguments)
     record = None if module is None else state.heap.get(module.id)
     config: dict[str, object] = {}
     if isinstance(record, Instance) and is_module(call.op):
         config = {name: flag_of(machine, state, value) for name, value in record.config.items()}
         config["training"] = record.module.training if isinstance(record.module.training, bool) else UNKNOWN
-    return Given(call.operands, known, contiguous, config)
+    return Given(call.operands, known, ranks, contiguous, config)
 
 
 def named(node: Node, given: Given | None = None, *, by_view: bool = False) -> Named:
@@ -115,7 +119,7 @@ def _flags(entry: Entry, operands: Mapping[str, object], given: Given | None) ->
         flags.update(given.config if given is not None else {})
     elif not operands:
         flags.update(_all_unknown(entry.sig))
-    flags.update(_ranks(operands))
+    flags.update(_ranks(operands, given))
     if given is not None:
         flags.update((f"@grad.{name}", "yes" if grad else "no") for name, grad in given.grads.items())
         flags.update({"@contiguous": "yes"} if given.contiguous else {})
@@ -142,12 +146,13 @@ def _flag(value: object) -> object:
     return "L" if type(value) is tuple else "O" if not isinstance(value, Ref) else UNKNOWN
 
 
-def _ranks(operands: Mapping[str, object]) -> dict[str, object]:
-    shapes = [one.shape for one in operands.values() if isinstance(one, Term)]
-    ranks = [len(shape) for shape in shapes if shape is not None]
-    if not ranks or len(ranks) != len(shapes) or any(isinstance(one, Ref) for one in operands.values()):
+def _ranks(operands: Mapping[str, object], given: Given | None) -> dict[str, object]:
+    terms = [one for one in operands.values() if isinstance(one, Term)]
+    ranks = given.ranks if given is not None else tuple(None if one.shape is None else len(one.shape) for one in terms)
+    known = [one for one in ranks if one is not None]
+    if not known or len(known) != len(ranks) or any(isinstance(one, Ref) for one in operands.values()):
         return {}
-    return {"@ndim": max(ranks), "@ranks": "r" + "x".join(map(str, ranks))}
+    return {"@ndim": max(known), "@ranks": "r" + "x".join(map(str, known))}
 
 
 def _subscript(node: Node) -> Named:

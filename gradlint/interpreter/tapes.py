@@ -81,10 +81,11 @@ class Tapes(Watching):
             self._draw(state, announcement.root, code(announcement.node), ROOT, announcement.node)
 
     def see(self, machine: Machine, state: State, node: cst.CSTNode, name: str, value: Value) -> None:
-        """Draw a value that is a tensor."""
+        """Draw a value that is a tensor. The variable of a comprehension is none that its row gives a value to."""
         ref, title = known_tensor(machine, state, value), name.removesuffix(" =")
         if ref is not None:
-            self._draw(state, ref, title, ASSIGNED if name.endswith(" =") else READ, node)
+            is_given = name.endswith(" =") and not isinstance(node, cst.CompFor)
+            self._draw(state, ref, title, ASSIGNED if is_given else READ, node)
         elif name.isidentifier() or name.endswith(" ="):
             self.others.setdefault(title)
 

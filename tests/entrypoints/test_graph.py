@@ -65,6 +65,14 @@ def test_a_column_picks_an_expression(program: Path, capsys: pytest.CaptureFixtu
     assert "ExpBackward0" in shown(capsys, "graph", f"{program}:8")
 
 
+def test_a_comprehension_is_no_assignment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the row gives to a variable is drawn, and not the variable of the comprehension in it."""
+    path = tmp_path / "b.py"
+    source = "import torch\nz = torch.ones(3, requires_grad=True)\nloss = torch.stack([w.exp() for w in z]).mean()\n"
+    path.write_text(source, encoding="utf-8")
+    assert shown(capsys, "graph", f"{path}:3").startswith(f"loss at {path}:3")
+
+
 def test_leaves_say_who_holds_them_and_what_cuts(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Of each leaf the optimizers, and of those without a gradient the line."""
     out = shown(capsys, "leaves", f"{program}:12")
@@ -103,6 +111,7 @@ def test_pictures_are_well_formed(program: Path, capsys: pytest.CaptureFixture[s
     pytest.importorskip("grandalf")
     picture = ElementTree.fromstring(shown(capsys, "graph", f"{program}:13", "--output-format", "svg"))
     assert picture.tag.endswith("svg")
+    assert "gets a gradient" in picture.attrib["aria-label"]
     assert "<svg" in shown(capsys, "graph", f"{program}:13", "--output-format", "html")
 
 

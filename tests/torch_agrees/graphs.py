@@ -142,4 +142,7 @@ def compare(source: str, tape: Tape) -> Score:
     drawing = graph(source, FILENAME, tape.row)
     if not isinstance(drawing, Drawing) or drawing.others:
         return Score(open=Counter(["drawing"]))
+    if tape.name not in ("", drawing.title):
+        # What the row gives to the variable is not known, or less of interest than the root of its `grad`.
+        return Score(open=Counter(["another tensor of the row"]))
     return compared(drawing, tape)

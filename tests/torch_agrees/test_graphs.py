@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from gradlint.confirm.check.tape import Score
+from gradlint.domain.drawing import Drawing
+from gradlint.graph import graph
 
 from .generate import generate
 from .graphs import compare, tapes_of
@@ -70,6 +72,8 @@ def _compiles(source: str) -> bool:
         ("y = torch.nn.Linear(4, 2, bias=False)(x)", ("MmBackward0",)),
         ("y = x ** 2", ("PowBackward0",)),
         ("y = x.sum(0)", ("SumBackward1",)),
+        ("y = torch.einsum('i,j->ij', x[0], x[1])", ("MulBackward0",)),
+        ("y = torch.einsum('ij,kj->ik', x, torch.randn(2, 4))", ("ViewBackward0",)),
     ],
 )
 def test_names_of_nodes(code: str, names: tuple[str, ...]) -> None:
@@ -81,3 +85,23 @@ def test_names_of_nodes(code: str, names: tuple[str, ...]) -> None:
     total = compare(source, tape)
     assert not total.wrong
     assert total.right["node"] >= 1
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "y, _ = torch.nn.MultiheadAttention(4, 2, batch_first=True)(x[None], x[None], x[None], need_weights=False)",
+        "y, _ = torch.nn.MultiheadAttention(4, 2)(x[None], x[None], x[None])",
+        "y, _ = torch.nn.LSTM(4, 2, batch_first=True)(x[None])",
+        "y, _ = torch.nn.LSTM(4, 2)(x)",
+        "y = torch.einsum('ij,jk->ik', x, torch.randn(4, 2))",
+    ],
+)
+def test_torch_has_one_of_the_names(code: str) -> None:
+    """Which one may hang on what was not measured, but it is among those that are drawn."""
+    source = f"import torch\nx = torch.randn(3, 4, requires_grad=True)\n{code}\nz = y\n"
+    (tape,) = [one for one in tapes_of(source) if one.name == "z"]
+    drawing = graph(source, "program.py", tape.row)
+    assert isinstance(drawing, Drawing)
+    assert tape.root is not None
+    assert tape.root.name in drawing.steps[0].names

@@ -91,14 +91,14 @@ def of_attributes() -> dict[str, list[Call]]:
 
 
 def of_modules(most: int) -> dict[str, list[Call]]:
-    """Return the calls of modules by name, so many at the most."""
+    """Return the calls of modules by name, so many at the most, first those that torch's tests lack."""
     from torch.testing._internal.common_modules import module_db
 
     calls: dict[str, list[Call]] = defaultdict(list)
-    for info in module_db:
-        calls[f"nn.{info.module_cls.__name__}"] += samples.of_module(info)
     for name, lines in module_recipes.modules().items():
         calls[name] += (samples.module_call(*line) for line in lines)
+    for info in module_db:
+        calls[f"nn.{info.module_cls.__name__}"] += samples.of_module(info)
     return {name: samples.diverse(found, most) for name, found in calls.items() if name in load()}
 
 

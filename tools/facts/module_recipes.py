@@ -201,15 +201,16 @@ def _recurrent() -> Iterator[ModuleRecipe]:
         yield cell, (3, 5), {}, (_rows,), {}, True
         yield cell, (3, 5), {}, (_more,), {}, True
     for need in (True, False):
-        for training in (True, False):
-            yield (
-                nn.MultiheadAttention,
-                (6, 2),
-                {},
-                (_signal, _signal, _signal),
-                {"need_weights": need},
-                training,
-            )
+        for batch_first in (True, False):
+            for training in (True, False):
+                yield (
+                    nn.MultiheadAttention,
+                    (6, 2),
+                    {"batch_first": batch_first},
+                    (_signal, _signal, _signal),
+                    {"need_weights": need},
+                    training,
+                )
 
 
 def _plain() -> Iterator[ModuleRecipe]:

@@ -38,11 +38,15 @@ class _Page(HTMLParser):
 
 
 def finish(folder: Path) -> None:
-    """Name the language of pages that are not English, and load from the site what the theme loads from elsewhere."""
+    """Name the language of pages that are not English, and load from the site what the theme loads from elsewhere.
+
+    The dialog of the search has a name for those who do not see it.
+    """
     for path in folder.rglob("*.html"):
         place = path.relative_to(folder).as_posix()
         text = path.read_text(encoding="utf-8")
         text = re.sub(r'<html lang="[a-z]+"', f'<html lang="{language(place)}"', text, count=1)
+        text = text.replace('role="dialog">', 'role="dialog" aria-label="Search">')
         path.write_text(
             text.replace(SHIM, posixpath.relpath(OWN_SHIM, posixpath.dirname(place) or ".")), encoding="utf-8"
         )

@@ -61,6 +61,7 @@ def of(docs: Path) -> list[Any]:
     return [
         {"Start": "index.md"},
         {"Tutorial": "tutorial.md"},
+        {"Playground": "playground.md"},
         {"Guide": GUIDE},
         {"Integrations": INTEGRATIONS},
         {"Rules": ["rules/index.md", *_families(docs, "rules", FAMILIES), "rules/confirmation.md"]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 _PAIR = re.compile(
     r"^## (?P<bad>Reported|会报告的写法)\n\n(?P<first>```python\n.*?^```)\n\n"
@@ -12,12 +13,21 @@ _PAIR = re.compile(
 )
 _LINK = re.compile(r"\]\((?!https?:|#)(?P<docs>docs/)?")
 _ADDRESS = re.compile(r"^https://\S+$", re.MULTILINE)
-_RULE = re.compile(r"(zh/)?rules/GRD\d{3}-[a-z0-9-]+\.md")
+_RULE = re.compile(r"(zh/)?rules/(?P<code>GRD\d{3})-[a-z0-9-]+\.md")
 
 
-def is_rule(place: str) -> bool:
-    """Say whether a page is about one rule."""
-    return _RULE.fullmatch(place) is not None
+class Below(NamedTuple):
+    """What stands below the examples of a rule: a picture each, and what their frames mean."""
+
+    bad: str
+    good: str
+    legend: str
+
+
+def code_of(place: str) -> str | None:
+    """Return the code of the rule that a page is about; None for other pages."""
+    found = _RULE.fullmatch(place)
+    return found and found["code"]
 
 
 def language(place: str) -> str:
@@ -25,15 +35,19 @@ def language(place: str) -> str:
     return "zh" if place.startswith("zh/") else "en"
 
 
-def rule(text: str) -> str:
+def rule(text: str, below: Below | None = None) -> str:
     """Return the page of a rule with its examples first, side by side where there is room, and addresses as links."""
     text = _ADDRESS.sub(r"- <\g<0>>", text)
     found = _PAIR.search(text)
     if found is None:
         return text
-    halves = ((found["bad"], found["first"], "bad"), (found["good"], found["second"], "good"))
-    blocks = (f'<div class="{kind}" markdown>\n\n## {title}\n\n{code}\n\n</div>\n\n' for title, code, kind in halves)
-    pair = f'<div class="pair" markdown>\n\n{"".join(blocks)}</div>\n\n'
+    under = below or Below("", "", "")
+    halves = (("bad", found["bad"], found["first"], under.bad), ("good", found["good"], found["second"], under.good))
+    blocks = (
+        f'<div class="{kind}" markdown>\n\n## {title}\n\n{code}\n\n{picture}\n\n</div>\n\n'
+        for kind, title, code, picture in halves
+    )
+    pair = f'<div class="pair" markdown>\n\n{"".join(blocks)}</div>\n\n{under.legend}\n\n'
     rest = text[: found.start()] + text[found.end() :].lstrip("\n")
     before, heading, after = rest.partition("\n## ")
     return f"{before}\n{pair}{heading.lstrip()}{after}"

@@ -55,6 +55,9 @@ class Score:
 def compare(drawing: Drawing, tape: Tape) -> Score:
     """Hold a drawing against torch's tape, as far as it says what is certain."""
     score = Score(tapes=1)
+    if tape.root is None and drawing.steps[0].kind == "unknown":
+        score.open[f"graph of {drawing.steps[0].op}"] += 1
+        return score
     if tape.root is None:
         _count(score, drawing.steps[0].kind == "cut", "no graph", tape, drawing.steps[0], "no graph")
         return score

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.drawing import Drawing, LeafFact, Step
-from gradlint.report.drawing.words import GETS, head, line, node_name, size, title
+from gradlint.report.drawing.words import GETS, head, line, listed, node_name, size, title
 
 
 def as_list(drawing: Drawing) -> str:
@@ -20,6 +20,15 @@ def as_list(drawing: Drawing) -> str:
     return "\n".join(
         [title(drawing), *(lines or ["it was not computed from any leaf that requires grad"]), *_raises(drawing)]
     )
+
+
+def in_words(drawing: Drawing) -> str:
+    """Return what a picture shows, for those who do not see it."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in drawing.leaves:
+        groups.setdefault((GETS[one.gets], "" if one.gets else why(drawing, one)), []).append(one.label)
+    said = (f"{listed(names)}: {fate}{reason and f' ({reason})'}" for (fate, reason), names in groups.items())
+    return ". ".join([f"The graph of {title(drawing)}", *said, *_raises(drawing)])
 
 
 def _cells(drawing: Drawing, leaf: LeafFact) -> tuple[str, ...]:

@@ -19,7 +19,9 @@ _PAGE = """\
 <style>
 :root {{ color-scheme: light dark }}
 body {{ font: 14px/1.5 system-ui, sans-serif; margin: 1.5rem; background: #fff; color: #1b1b1b }}
-.picture {{ overflow: auto; max-height: 80vh; border: 1px solid #8888 }}
+h1 {{ font-size: 1.5rem; overflow-wrap: anywhere }}
+.picture, .leaves {{ overflow: auto }}
+.picture {{ max-height: 80vh; border: 1px solid #8888 }}
 table {{ border-collapse: collapse; margin-top: 1rem }}
 th, td {{ text-align: left; padding: .25rem .75rem; border-bottom: 1px solid #8886 }}
 td:first-child {{ font-family: ui-monospace, monospace }}
@@ -27,16 +29,20 @@ td:first-child {{ font-family: ui-monospace, monospace }}
 </style>
 </head>
 <body>
+<main>
 <h1>{title}</h1>
 <p>Arrows run the way that a gradient flows. Thick frame: a backward raises there. Rounded: a leaf, with a solid frame
 if it gets a gradient. Dashed: no gradient comes by. Dotted: not certain.</p>
-<div class="picture">
+<div class="picture" tabindex="0" role="group" aria-label="picture">
 {picture}
 </div>
+<div class="leaves" tabindex="0" role="group" aria-label="leaves">
 <table>
 <tr><th>leaf</th><th>size</th><th>made</th><th>gradient</th><th>held by</th><th>why not</th></tr>
 {rows}
 </table>
+</div>
+</main>
 </body>
 </html>"""
 

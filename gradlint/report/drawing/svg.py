@@ -7,6 +7,7 @@ from html import escape
 
 from gradlint.domain.drawing import Drawing, Step
 from gradlint.report.drawing.layout import Layout, Point, Size, laid_out
+from gradlint.report.drawing.leaves import in_words
 from gradlint.report.drawing.words import Leaves, cells, leaf_at, state_of, title
 
 MOST_BOXES = 400
@@ -16,12 +17,15 @@ LETTER, LINE, MARGIN, HEAD = 6.7, 15.0, 24.0, 28.0
 LONGEST = 46
 """How many characters a line of a box has."""
 
-STYLE = """\
-.tape { --paper: #ffffff; --ink: #1b1b1b; --line: #555555; --box: #fafafa; --soft: #595959;
-  --gets: #0072b2; --gets-box: #e3f1fa; --raises: #b34700; --raises-box: #fdeadd; --none: #6b6b6b; --none-box: #efefef }
-@media (prefers-color-scheme: dark) { .tape { --paper: #16181c; --ink: #ececec; --line: #a5a5a5; --box: #22252b;
-  --soft: #b5b5b5; --gets: #56b4e9; --gets-box: #15303f; --raises: #ff9e57; --raises-box: #452712; --none: #9a9a9a;
-  --none-box: #2b2d31 } }
+LIGHT = """\
+--paper: #ffffff; --ink: #1b1b1b; --line: #555555; --box: #fafafa; --soft: #595959;
+  --gets: #0072b2; --gets-box: #e3f1fa; --raises: #b34700; --raises-box: #fdeadd; --none: #6b6b6b;
+  --none-box: #efefef"""
+DARK = """\
+--paper: #16181c; --ink: #ececec; --line: #a5a5a5; --box: #22252b; --soft: #b5b5b5;
+  --gets: #56b4e9; --gets-box: #15303f; --raises: #ff9e57; --raises-box: #452712; --none: #9a9a9a;
+  --none-box: #2b2d31"""
+LOOK = """\
 .tape .paper { fill: var(--paper) }
 .tape text { font: 11px ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; fill: var(--soft) }
 .tape text.first { font-weight: bold; fill: var(--ink) }
@@ -35,14 +39,16 @@ STYLE = """\
 .tape path.open { stroke-dasharray: 2 3 }
 .tape path.cut { stroke: var(--none); stroke-dasharray: 5 3 }
 .tape path.tip { fill: var(--line); stroke: none }"""
+STYLE = f".tape {{ {LIGHT} }}\n@media (prefers-color-scheme: dark) {{ .tape {{ {DARK} }} }}\n{LOOK}"
+"""The style of a picture by itself. A page with a switch of its own takes the colours and the look apart."""
 
 
 class TooManyBoxesError(Exception):
     """A picture of the drawing would not be readable."""
 
 
-def as_svg(drawing: Drawing) -> str:
-    """Return the picture, the root at the top, its leaves below it."""
+def as_svg(drawing: Drawing, style: str = STYLE) -> str:
+    """Return the picture, the root at the top, its leaves below it; without `style` the page around it has one."""
     if len(drawing.steps) > MOST_BOXES:
         raise TooManyBoxesError
     leaves = leaf_at(drawing)
@@ -50,7 +56,7 @@ def as_svg(drawing: Drawing) -> str:
     sizes = [_size(text) for text in texts]
     links = list(dict.fromkeys((one.source, one.target) for one in drawing.links))
     layout = _moved(laid_out(sizes, links), sizes)
-    return "\n".join(_lines(drawing, leaves, texts, sizes, links, layout))
+    return "\n".join(_lines(drawing, style, leaves, texts, sizes, links, layout))
 
 
 def _cell(text: str) -> str:
@@ -74,6 +80,7 @@ def _moved(layout: Layout, sizes: Sequence[Size]) -> Layout:
 
 def _lines(
     drawing: Drawing,
+    style: str,
     leaves: Leaves,
     texts: Sequence[Sequence[str]],
     sizes: Sequence[Size],
@@ -86,10 +93,11 @@ def _lines(
     height = max(y + size.height / 2 for (_, y), size in boxes) + MARGIN
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tape" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(in_words(drawing))}">'
     )
     yield f"<title>{escape(name)}</title>"
-    yield f"<style>\n{STYLE}\n</style>"
+    if style:
+        yield f"<style>\n{style}\n</style>"
     yield f'<rect class="paper" width="{width:.0f}" height="{height:.0f}"/>'
     yield f'<text class="title" x="{MARGIN}" y="{MARGIN}">{escape(name)}</text>'
     sure = {(one.source, one.target): one.certain for one in drawing.links}
