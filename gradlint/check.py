@@ -6,18 +6,18 @@ Command line, flake8 plugin, and Python API all come through here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gradlint.checker import Checker, Perform, Progress, Task
 from gradlint.domain.finding import Finding
-from gradlint.judgement import grounded, is_settled, uncalled
 from gradlint.outcome import Checked, Outcome
 from gradlint.results import Results
 from gradlint.running import no_collection, with_deep_stack
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
+from gradlint.settled import grounded, is_settled, uncalled
 from gradlint.source.discover import SUFFIX, Discovery, Found
 from gradlint.source.importers import importers_of
 from gradlint.source.read import OUTSIDE
@@ -152,14 +152,16 @@ def gathered(
         results[index] = replace(one, remarks=results[index].remarks)
     off = frozenset[str]().union(*(one.called_off for one in (*checked, *context)))
     gathered = (
-        _without(replace(one, findings=grounded(one.findings, shown)), off) if one.mended is None else one
+        _without(_having(one, grounded(one.findings, shown)), off) if one.mended is None else one
         for one, shown in zip(results, own, strict=True)
     )
     return tuple(_graded(one, found.config) for found, one in zip(files, gathered, strict=True))
 
 
-def _in_file(found: Found, others: Iterable[Finding], checker: Checker) -> list[Finding]:
+def _in_file(found: Found, others: Collection[Finding], checker: Checker) -> list[Finding]:
     """Return what other files have found in one, by the rules that count there and the name that the user knows."""
+    if not others:
+        return []
     rules = {rule.code for rule in checker.rules_for(found.config, found.name)}
     return [replace(finding, filename=found.name) for finding in others if finding.code in rules]
 
@@ -176,13 +178,17 @@ def _new(checked: Checked, own: Sequence[Finding]) -> tuple[Finding, ...]:
 
 def _without(checked: Checked, off: frozenset[str]) -> Checked:
     """Leave out what callers rule out: one that is in sight has switched grad mode off."""
-    kept = tuple(finding for finding in checked.findings if uncalled(finding) not in off)
-    return checked if len(kept) == len(checked.findings) else replace(checked, findings=kept)
+    return _having(checked, tuple(finding for finding in checked.findings if uncalled(finding) not in off))
+
+
+def _having(checked: Checked, findings: tuple[Finding, ...]) -> Checked:
+    """Return the same with these findings; of most files, which have none, no copy is made."""
+    return checked if findings == checked.findings else replace(checked, findings=findings)
 
 
 def _graded(checked: Checked, config: Config) -> Checked:
     """Leave out what is not severe enough to be shown, and give the rest the severity that is configured."""
     mended = checked.mended
     if mended is not None:
-        mended = replace(mended, found=config.graded(mended.found))
-    return replace(checked, findings=config.graded(checked.findings), mended=mended)
+        checked = replace(checked, mended=replace(mended, found=config.graded(mended.found)))
+    return _having(checked, config.graded(checked.findings))

@@ -1,4 +1,4 @@
-"""The check of one file: read -> parse -> interpret -> rules judge events -> suppress, sort.
+"""The check of one file: read -> parse -> examine -> suppress, sort.
 
 A mistake in a file becomes a finding; a crash of gradlint itself is caught here, once per file, and reported as ours;
 the run goes on.
@@ -8,84 +8,43 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol
 
-import libcst as cst
-
-from gradlint.detect import detectors
 from gradlint.documents import Pages
 from gradlint.domain.clock import OutOfTimeError, limited
-from gradlint.domain.event import Event
 from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 from gradlint.domain.release import Release
 from gradlint.facts.versions import stating
-from gradlint.fixes.mend import mend, without_fix_on_other_rows
-from gradlint.interpreter.interpret import interpret
-from gradlint.judgement import Entrances, finding_about, findings_of, grounded, is_settled, judge
+from gradlint.fixes.mend import mend
 from gradlint.outcome import Checked, Crash
 from gradlint.plugins.guard import has_failed, noting
 from gradlint.rules.base import Rule
 from gradlint.rules.registry import all_rules
 from gradlint.settings.config import Config
 from gradlint.settings.selection import matches
-from gradlint.settings.silencing import OUT_OF_STEPS, Silencing
+from gradlint.settings.silencing import Silencing
+from gradlint.settled import finding_about
 from gradlint.source.discover import Found
 from gradlint.source.documents.document import Kind
 from gradlint.source.documents.joined import Program
 from gradlint.source.documents.kinds import kind_of, largest_of, text_of
 from gradlint.source.files import Files, Unit, digest_of
 from gradlint.source.kept import Keeping
-from gradlint.source.modes import called_off
 from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
 from gradlint.source.read import Unusable, is_about_torch, mentions_torch, read_bytes
 
+if TYPE_CHECKING:
+    from gradlint.examine import Interpret
+
 Progress = Callable[[int, int], None]
 """Is told how many of how many files are done."""
 
-
-class Interpreted(Protocol):
-    """What the interpreter hands over."""
-
-    @property
-    def events(self) -> Sequence[Event]:
-        """What torch was seen to do, in order."""
-
-    @property
-    def absences(self) -> Sequence[Event]:
-        """What did not happen on any path; of other files this says nothing."""
-
-    @property
-    def units(self) -> Sequence[Unit]:
-        """The other files that were read; events may be about nodes of these."""
-
-    @property
-    def entrances(self) -> Entrances:
-        """The calls that led to each function of an installed package."""
-
-    @property
-    def give_ups(self) -> Mapping[str, int]:
-        """What the interpreter gave up, counted."""
-
-
-class Interpret(Protocol):
-    """What runs a module."""
-
-    def __call__(
-        self, module: cst.Module, lines: int, path: str, other_files: Files, *, assumes: bool = True
-    ) -> Interpreted:
-        """Take the module, its number of lines, which bounds the work, and its file with those that it may import.
-
-        With `assumes` false nothing is taken that is not known.
-        """
-
-
-INTERPRET: Interpret = partial(interpret, listeners=detectors)
-"""The interpreter, with the detectors listening."""
 
 _COLLECTED = 4_000_000
 """After so many bytes of files, garbage in cycles is collected: more than a hundred MB, in half a second."""
@@ -142,7 +101,7 @@ class Checker:
         self._seconds = seconds
         self._rules = all_rules() if rules is None else tuple(rules)
         self._wanted = wanted
-        self._interpret = interpret or INTERPRET
+        self._interpret = interpret
         self._chosen: dict[Config, tuple[Rule, ...]] = {}
         self.projects = Projects(keeping)
         self._since = 0
@@ -281,41 +240,20 @@ class Checker:
     def _check_unit(
         self, unit: Unit, text: str, path: str, filename: str, config: Config, also: Sequence[Finding], whole: bool
     ) -> Checked:
-        """Interpret, judge, suppress."""
-        files = self.projects.files(config)
-        run = partial(self._interpret, unit.module, text.count("\n") + 1, path, files)
-        interpretation, rules = run(), self.rules_for(config, filename)
-        written = unit.module.code if "\f" in text else text
-        judged_as = partial(self._judged, module=unit.module, text=written, filename=filename, rules=rules, whole=whole)
-        found, elsewhere = judged_as(interpretation)
-        if any(finding.assumptions for finding in (*found, *elsewhere)):
-            bare = judged_as(run(assumes=False))
-            found, elsewhere = grounded(found, bare[0]), grounded(elsewhere, bare[1])
-        if written != text:
-            found = tuple(without_fix_on_other_rows(finding, text, written) for finding in found)
-        found = tuple(finding for finding in found if not is_settled(finding, also))
-        found += tuple(finding for finding in also if not any(map(finding.repeats, found)))
-        complete = whole and not interpretation.give_ups.get(OUT_OF_STEPS)
-        judged = [rule for rule in rules if not has_failed(rule.plugin)]
-        kept, silenced = Silencing(self._rules, judged, complete).apply(found, text, filename, config)
-        return Checked(
-            *(filename, kept, text if kept else "", silenced, True, interpretation.give_ups),
-            elsewhere=elsewhere,
-            called_off=called_off(unit.module, text),
-        )
+        """Examine a program, and suppress what is silenced."""
+        from gradlint.examine import Rules, examine
 
-    def _judged(
-        self, seen: Interpreted, module: cst.Module, text: str, filename: str, rules: Sequence[Rule], whole: bool
-    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
-        """The findings in this file, and those in others, whose configuration is not known here."""
-        said = judge(seen.events, self._rules if seen.units else rules)
-        missing = judge(seen.absences, rules) if whole else []
-        found = (
-            findings_of(said, missing, module, text, filename, seen.units, seen.entrances) if said or missing else ()
+        rules = Rules(self._rules, self.rules_for(config, filename))
+        seen = examine(
+            *(unit, text, path, filename, self.files(config), rules, also), whole=whole, interpreter=self._interpret
         )
-        codes = {rule.code for rule in rules}
-        here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
-        return here, tuple(finding for finding in found if finding.filename != filename)
+        judged = [rule for rule in rules.chosen if not has_failed(rule.plugin)]
+        kept, silenced = Silencing(self._rules, judged, seen.complete).apply(seen.found, text, filename, config)
+        return Checked(
+            *(filename, kept, text if kept else "", silenced, True, seen.give_ups),
+            elsewhere=seen.elsewhere,
+            called_off=seen.called_off,
+        )
 
     def files(self, config: Config) -> Files:
         """Return the files that those of a configuration may import."""
@@ -328,6 +266,11 @@ class Checker:
     def release(self, config: Config) -> Release | None:
         """Return the release of torch that the files of a configuration are for, where that is known."""
         return self.projects.release(config)
+
+    @staticmethod
+    def load() -> None:
+        """Load now what the first check would load."""
+        import_module("gradlint.examine")
 
     def end(self) -> tuple[str, ...]:
         """Keep for later runs what was learnt of installed packages; return what could not be read of them."""

@@ -19,7 +19,6 @@ from gradlint.plugins.guard import guarded
 from gradlint.rules.base import Report, Rule
 from gradlint.source.files import Unit
 from gradlint.source.place import Places
-from gradlint.source.read import Unusable
 
 _Result = TypeVar("_Result")
 
@@ -157,47 +156,10 @@ def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:
     return Verdict(rule, replace(report, node=node, message=message, hint=None, related=others, repair=None), event)
 
 
-def grounded(found: Iterable[Finding], proven: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, of which those that are proven without assumptions, too, rest on none."""
-    certain = {(one.filename, one.code, one.span): one for one in proven if not one.assumptions}
-    return tuple(
-        replace(one, assumptions=(), severity=known.severity, fix=known.fix)
-        if one.assumptions and (known := certain.get((one.filename, one.code, one.span))) is not None
-        else one
-        for one in found
-    )
-
-
-def is_settled(finding: Finding, others: Sequence[Finding]) -> bool:
-    """Return whether a caller in another file proves a finding: who calls the function was left open, or assumed."""
-    proofs = [one for one in others if finding.repeats(one)]
-    return bool(uncalled(finding) and proofs) or any(len(finding.assumptions) > len(one.assumptions) for one in proofs)
-
-
-def uncalled(finding: Finding) -> object:
-    """Return the function of a finding that nobody in sight calls; empty if it is called."""
-    return (finding.evidence and finding.evidence.fact("uncalled")) or ""
-
-
 def assumed(assumptions: Iterable[Assumption], atlas: Atlas, path: str | None, filename: str) -> tuple[Assumed, ...]:
     """What was assumed, with its places, as seen from the file `path`, or from the one that is checked."""
     return tuple(
         Assumed(one.kind, one.text, _related(atlas, path, filename, one.node, one.text)) for one in assumptions
-    )
-
-
-def finding_about(unusable: Unusable, rule: Rule, filename: str) -> Finding:
-    """The finding that a file cannot be judged at all."""
-    at = unusable.position
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        message=unusable.message,
-        severity=rule.severity,
-        effect=rule.effect,
-        filename=filename,
-        span=Span(at, at),
-        lines=(at.row, at.row),
     )
 
 

@@ -266,6 +266,7 @@ def _serve(checker: Checker, tasks: IO[bytes], answers: IO[bytes]) -> None:
     """Answer task after task, until there are no more or nobody is there to ask."""
 
     def work() -> None:
+        checker.load()
         while True:
             task = pickle.load(tasks)
             answer = checker.end() if task is None else checker.perform(task)

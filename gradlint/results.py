@@ -17,6 +17,7 @@ from hashlib import blake2b, sha256
 from hmac import compare_digest
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,9 +28,9 @@ from gradlint.outcome import Checked
 from gradlint.plugins.installed import MODELS, RULES, plugins
 from gradlint.rules.base import Rule
 from gradlint.source.documents.kinds import largest_of, text_of
-from gradlint.source.files import Files, digest_of
+from gradlint.source.files import LONGEST, SUFFIX, Files, digest_of
 from gradlint.source.kept import Kept
-from gradlint.source.read import mentions_torch, read_bytes
+from gradlint.source.read import Unusable, mentions_torch, read_bytes
 
 _PART, _NAME = "results", "results-1.json"
 """To be counted up when the form changes."""
@@ -74,6 +75,13 @@ class _Store(msgspec.Struct):
     contexts: dict[str, _Context]
 
 
+class _Held(NamedTuple):
+    """How long a file is, and what tells what it holds from others; None where it cannot be read."""
+
+    size: int
+    digest: str | None
+
+
 class Results:
     """The results of earlier runs among the files that are kept, and those of this run."""
 
@@ -88,6 +96,7 @@ class Results:
         self._codes: dict[tuple[Rule, ...], str] = {}
         self._new: dict[str, dict[str, tuple[_Entry, Mapping[Question, Answer]]]] = {}
         self._used: dict[str, set[str]] = {}
+        self._files: dict[str, _Held] = {}
 
     def remembered(self, perform: Perform) -> Perform:
         """Let only those tasks be done of which no result is kept."""
@@ -105,29 +114,39 @@ class Results:
 
     def _get(self, task: Task) -> Checked | None:
         """Return what a task came to in an earlier run, if it would come to the same now."""
-        fixes = task.found.config.fix and task.mends
-        content = read_bytes(task.found.path, largest_of(task.found.name)) if _is_kept(task) and not fixes else None
-        if not isinstance(content, bytes):
+        found = task.found
+        if not _is_kept(task) or (found.config.fix and task.mends):
             return None
-        if not (task.found.explicit or task.also or mentions_torch(content)):
-            return Checked(task.found.name)
         title, key = self._context_of(task), _key(task)
         context = self._old.contexts.get(title)
         entry = None if context is None else context.entries.get(key)
-        if context is None or entry is None or entry.content != digest_of(content) or entry.rules != self._rules(task):
+        content = read_bytes(found.path, largest_of(found.name)) if entry is None or entry.findings else None
+        if context is None or entry is None:
+            is_other = isinstance(content, bytes) and not (found.explicit or task.also or mentions_torch(content))
+            return Checked(found.name) if is_other else None
+        if entry.content != self._held(str(found.path), content).digest or entry.rules != self._rules(task):
             return None
-        if not self._hold(entry.asked, title, context, self._checker.files(task.found.config)):
+        if not self._hold(entry.asked, title, context, self._checker.files(found.config)):
             return None
-        text = text_of(content, task.found.name) if entry.findings else ""
+        text = text_of(content, found.name) if isinstance(content, bytes) else ""
         if not isinstance(text, str):
             return None
         self._used.setdefault(title, set()).add(key)
         return Checked(
-            *(task.found.name, entry.findings, text, entry.silenced, entry.interpreted, entry.give_ups),
+            *(found.name, entry.findings, text, entry.silenced, entry.interpreted, entry.give_ups),
             elsewhere=entry.elsewhere,
             called_off=frozenset(entry.called_off),
             remarks=entry.remarks,
         )
+
+    def _held(self, path: str, content: bytes | Unusable | None = None) -> _Held:
+        """Return what a file holds: its `content`, or what was read once for its own check and for those of others."""
+        if content is None and path in self._files:
+            return self._files[path]
+        content = content or read_bytes(Path(path), largest_of(path))
+        held = _Held(len(content), digest_of(content)) if isinstance(content, bytes) else _Held(0, None)
+        self._files[path] = held
+        return held
 
     def _put(self, task: Task, checked: Checked) -> None:
         """Keep what a task came to."""
@@ -204,18 +223,20 @@ class Results:
         for index in asked:
             holds = valid.get(index)
             if holds is None:
-                holds = valid[index] = _holds(*context.questions[index], files)
+                holds = valid[index] = self._holds(*context.questions[index], files)
             if not holds:
                 return False
         return True
 
-
-def _holds(question: Question, answer: Answer, files: Files) -> bool:
-    if question.kind != "unread" or files.environment is None:
-        return files.answer(question) == answer
-    # Why a package is not read follows from the answers to other questions.
-    files.environment.problems.setdefault(question.place, answer or "")
-    return True
+    def _holds(self, question: Question, answer: Answer, files: Files) -> bool:
+        if question.kind == "text":
+            held = self._held(question.place) if question.place.endswith(SUFFIX) else None
+            return (held.digest if held is not None and held.size <= LONGEST else None) == answer
+        if question.kind != "unread" or files.environment is None:
+            return files.answer(question) == answer
+        # Why a package is not read follows from the answers to other questions.
+        files.environment.problems.setdefault(question.place, answer or "")
+        return True
 
 
 def _is_kept(task: Task) -> bool:

@@ -32,13 +32,14 @@ class Workers:
 
     def perform(self, tasks: Sequence[Task], progress: Progress | None = None, /) -> list[Checked]:
         """Do all tasks, and return what came of each, in order."""
+        if not tasks:
+            return []
+        self._checker.load()  # Processes that are forked share it, and no file's time is spent on it.
         if self._pool is None and self._jobs > 1:
             number = min(self._jobs, len(tasks), sum(task.size for task in tasks) // _SHARE)
             self._pool = Pool(self._checker, number) if number > 1 else None
         if self._pool is not None:
             return self._pool.perform(tasks, progress)
-        if not tasks:
-            return []
         with no_collection():
             return with_deep_stack(lambda: self._here(tasks, progress))
 

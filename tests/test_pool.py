@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from gradlint.check import check_paths
-from gradlint.checker import INTERPRET, Checker, Task
+from gradlint.checker import Checker, Task
+from gradlint.examine import INTERPRET
 from gradlint.outcome import Outcome
 from gradlint.pool import Pool
 from gradlint.settings.config import Config

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from gradlint.entrypoints.later import load_later
 from gradlint.entrypoints.suggestions import no_such_command, no_such_option
 from gradlint.report.printable import printable
 from gradlint.running import is_working
@@ -51,6 +52,8 @@ class LazyGroup(click.Group):
         """Load the command of this name."""
         if cmd_name not in COMMANDS:
             return None
+        if cmd_name == "check":  # It may find all results kept; what it does not find, one thread checks.
+            load_later("libcst")
         command = getattr(importlib.import_module(f"gradlint.entrypoints.{cmd_name}"), cmd_name)
         if not isinstance(command, click.Command):
             raise TypeError(f"gradlint.entrypoints.{cmd_name} must define the click command `{cmd_name}`")

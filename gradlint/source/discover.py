@@ -40,13 +40,13 @@ class Gitignores:
         That a directory above is left out is for the caller to know, who comes from there.
         """
         for root, spec in reversed(self._above(path.parent)):
-            verdict = spec.match(path.relative_to(root).as_posix(), is_directory=is_directory)
+            verdict = spec.match(_known_as(path, root), is_directory=is_directory)
             if verdict is not None:
                 return verdict
         return False
 
     def _above(self, directory: Path) -> tuple[tuple[Path, Patterns], ...]:
-        for one in reversed(self._unread(directory)):
+        for one in () if directory in self._specs else reversed(self._unread(directory)):
             outer = () if os.path.exists(one / ".git") else self._specs.get(one.parent, ())
             self._specs[one] = (*outer, *self._rules(one))
         return self._specs[directory]
@@ -187,15 +187,20 @@ class Discovery:
             problem = unreadable(f"this directory cannot be read: {error.strerror or error}")
             yield Found(name, directory, config, problem=problem)
             return
+        known = os.path.normpath(name)
+        shown = "" if known == os.curdir else known
         for entry in ordered:
-            path, known_as = directory / entry.name, os.path.normpath(os.path.join(name, entry.name))
+            path, known_as = directory / entry.name, os.path.join(shown, entry.name)
             is_directory = entry.is_dir(follow_symlinks=False)
+            if not (is_directory or _is_wanted(path, config)):
+                continue
             if self._excluded(path, config, is_directory=is_directory):
                 continue
+            is_link = entry.is_symlink()
             if is_directory:
                 yield _Folder(path, known_as)
-            elif _is_wanted(path, config) and not os.path.isdir(path):
-                if entry.is_symlink() and not config.follow_links and leads_out(path, root):
+            elif not (is_link and os.path.isdir(path)):
+                if is_link and not config.follow_links and leads_out(path, root):
                     self.links.append(known_as)
                 else:
                     yield Found(known_as, path, config)
@@ -234,9 +239,21 @@ def excludes(config: Config, path: Path, *, is_directory: bool) -> bool:
 
 
 def _named(config: Config, patterns: tuple[str, ...], path: Path, *, is_directory: bool) -> bool:
-    inside = path.is_relative_to(config.root)
-    known_as = path.relative_to(config.root).as_posix() if inside else f"/{path.name}"  # Which no path begins with.
-    return _patterns(patterns).names(known_as, is_directory=is_directory) is True
+    return _patterns(patterns).names(_known_as(path, config.root), is_directory=is_directory) is True
+
+
+def _known_as(path: Path, root: Path) -> str:
+    """Return how patterns at a root name a path: after a slash, with which no path begins, where it is not below."""
+    place = _place(path.parent, root)
+    return ("." if path == root else f"/{path.name}") if place is None else f"{place}{path.name}"
+
+
+@lru_cache(maxsize=1024)
+def _place(folder: Path, root: Path) -> str | None:
+    """Return what stands before the names in a folder, as seen from a root; None if it is not below."""
+    if not folder.is_relative_to(root):
+        return None
+    return "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
 
 
 @lru_cache(maxsize=64)

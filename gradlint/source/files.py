@@ -16,7 +16,6 @@ from gradlint.domain.asked import Answer, Asked, Question
 from gradlint.source.core import Code
 from gradlint.source.environment.environment import Environment
 from gradlint.source.layout import Layout
-from gradlint.source.lower import lower_module
 from gradlint.source.parse import parse
 from gradlint.source.read import Unusable, decode, read_bytes
 
@@ -32,6 +31,8 @@ class Unit:
     """
 
     def __init__(self, path: str, text: str, module: cst.Module, installed: tuple[str, int] | None = None) -> None:
+        from gradlint.source.lower import lower_module
+
         self.path = path
         self.file, self.rows = installed or (path, 0)
         self.installed = installed is not None
@@ -104,13 +105,11 @@ class Files(Layout):
         return found
 
     def answer(self, question: Question) -> Answer:
-        """Return what is answered now to a question that an earlier run has asked."""
+        """Return what is answered now to a question that an earlier run has asked, but for what a file holds."""
         if question.kind == "find":
             return super().find(question.place, question.name, question.level)
         if question.kind == "below":
             return super().below(question.place, question.name)
-        if question.kind == "text":
-            return digest_of(_content(question.place))
         return None if self.environment is None else self.environment.answer(question)
 
     def _digest(self, path: str, unit: Unit | None) -> str | None:

@@ -15,10 +15,9 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path
 from typing import NamedTuple
 
-from gradlint.source.read import is_below, leads_out
+from gradlint.source.read import is_below
 from gradlint.source.search_path import added_folders
 
 MARKS = ("pyproject.toml", "setup.py", "setup.cfg", "gradlint.toml", ".git")
@@ -45,8 +44,10 @@ class Layout:
 
     def __init__(self, *, follow_links: bool = False) -> None:
         self._follow_links = follow_links
-        self._leads_out = lru_cache(_KEPT)(leads_out)
+        self._real = lru_cache(_KEPT)(os.path.realpath)
+        self._leads_out = lru_cache(_KEPT)(self._find_leads_out)
         self._entries = lru_cache(_KEPT)(_list)
+        self._marked = lru_cache(_KEPT)(self._find_marked)
         self._projects = lru_cache(_KEPT)(self._find_project)
         self._roots = lru_cache(_KEPT)(self._find_roots)
         self._added = lru_cache(_KEPT)(self._find_added)
@@ -77,14 +78,22 @@ class Layout:
             return found
         project = self.project(importer)
         top = project if not folder or is_below(folder, project) else folder
-        return None if self._leads_out(Path(found), Path(top)) else found
+        return None if self._leads_out(found, top) else found
+
+    def _find_leads_out(self, path: str, top: str) -> bool:
+        """Return the same as `read.leads_out`; the links on the way to a folder are followed once for all in it."""
+        if not is_below(path, top):
+            return False
+        folder, name = os.path.split(path)
+        real = os.path.realpath(path) if os.path.islink(path) else os.path.join(self._real(folder), name)
+        return not is_below(real, self._real(top))
 
     def project(self, file: str) -> str:
         """Return the folder of the project of a file: below it stand the files that may import the file."""
         return self._projects(os.path.dirname(file))
 
     def _find_project(self, folder: str) -> str:
-        marked, package = _climb(folder, self._is_marked), self._outermost(folder)
+        marked, package = self._marked(folder), self._outermost(folder)
         return marked or (folder if package is None else os.path.dirname(package))
 
     def below(self, package: str, name: str) -> str | None:
@@ -120,10 +129,16 @@ class Layout:
 
     def _limit(self, folder: str) -> str:
         """Return the outermost folder of the project."""
-        return _climb(folder, self._is_marked) or self._outermost(folder) or folder
+        return self._marked(folder) or self._outermost(folder) or folder
 
-    def _is_marked(self, folder: str) -> bool:
-        return any(mark in self._entries(folder) for mark in MARKS)
+    def _find_marked(self, folder: str) -> str | None:
+        """Return the nearest folder, going up, that holds a project's marks."""
+        while not any(mark in self._entries(folder) for mark in MARKS):
+            above = os.path.dirname(folder)
+            if above == folder:
+                return None
+            folder = above
+        return folder
 
     def _outermost(self, folder: str) -> str | None:
         """Return the outermost package around a folder that is a package."""
@@ -135,7 +150,7 @@ class Layout:
     def _find_roots(self, folder: str) -> tuple[Root, ...]:
         package = self._outermost(folder)
         roots = [Root(folder, script=package is None)]
-        marked = _climb(folder, self._is_marked)
+        marked = self._marked(folder)
         if package is not None:
             parent, name = os.path.split(package)
             inside = marked is not None and is_below(parent, marked)
@@ -158,7 +173,7 @@ class Layout:
     def _find_added(self, importer: str) -> tuple[str, ...]:
         """Return the folders that a file adds to `sys.path`, as far as they lie within its project."""
         folder = os.path.dirname(importer)
-        marked = _climb(folder, self._is_marked)
+        marked = self._marked(folder)
         top = marked or next(reversed([folder, *islice(_above(folder), _ABOVE)]))
         found = added_folders(importer, (folder, *_up_to(folder, top)))
         return tuple(one for one in found if is_below(one, top))
@@ -182,15 +197,6 @@ def _above(folder: str) -> Iterator[str]:
 def _shared() -> frozenset[str]:
     """Return folders in which projects lie: the user's own, that of temporary files, the top."""
     return frozenset({os.path.expanduser("~"), os.path.realpath(tempfile.gettempdir()), os.sep})
-
-
-def _climb(folder: str, holds) -> str | None:  # type: ignore[no-untyped-def]
-    while not holds(folder):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    return folder
 
 
 def _list(folder: str) -> Mapping[str, bool]:

@@ -7,8 +7,9 @@ import itertools
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import cache
 
 import libcst as cst
 
@@ -56,7 +57,10 @@ def parse(text: str) -> cst.Module | Unusable:
         return _invalid_at(text, error.start, "the file contains half of a surrogate pair, which Python refuses")
 
 
-_VALIDATE = cst.CSTNode.__post_init__
+@cache
+def _validation() -> Callable[[cst.CSTNode], None]:
+    """Return what libcst's nodes do when they are made, as it was before the first block in which they do not."""
+    return cst.CSTNode.__post_init__
 
 
 @contextmanager
@@ -66,11 +70,12 @@ def _unvalidated() -> Iterator[None]:
     Measured with libcst 1.9 on torch's `nn`, `optim` and `distributions`: a fifth of the parse. What only the nodes
     notice is letters of Unicode that are no part of a name.
     """
+    validation = _validation()
     cst.CSTNode.__post_init__ = lambda self: None  # type: ignore[method-assign]
     try:
         yield
     finally:
-        cst.CSTNode.__post_init__ = _VALIDATE  # type: ignore[method-assign]
+        cst.CSTNode.__post_init__ = validation  # type: ignore[method-assign, assignment]
 
 
 def _invalid_at(text: str, offset: int, message: str) -> Unusable:

@@ -15,6 +15,7 @@ import gradlint.entrypoints.check
 import gradlint.entrypoints.rule
 import gradlint.entrypoints.rules
 import gradlint.entrypoints.running_options
+import gradlint.examine
 import gradlint.rules.registry
 import gradlint.settings.words
 from gradlint.entrypoints.cli import cli
@@ -52,7 +53,7 @@ def fake_world(monkeypatch: pytest.MonkeyPatch) -> None:
         *commands,
     ):
         monkeypatch.setattr(module, "all_rules", lambda: FAKE_RULES)
-    monkeypatch.setattr(gradlint.checker, "INTERPRET", fake_interpret)
+    monkeypatch.setattr(gradlint.examine, "INTERPRET", fake_interpret)
     monkeypatch.setattr(gradlint.entrypoints.running_options, "processors", lambda: 1)  # Others know no fakes.
 
 

@@ -17,10 +17,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import gradlint
-import gradlint.checker
 import gradlint.domain.clock
-from gradlint.checker import INTERPRET
+import gradlint.examine
 from gradlint.entrypoints.cli import cli
+from gradlint.examine import INTERPRET
 from gradlint.scan.shard import directory_of
 from tests.scan.corpus import CORPUS, FOUND, LEAF, SHAPES, Corpus, flat, found, json_lines, parquet, statuses, table
 
@@ -175,7 +175,7 @@ def test_poison_costs_one_file(
     status: str, how: Callable[[], object], reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All others are checked, and the scan is one that has done its work."""
-    monkeypatch.setattr(gradlint.checker, "INTERPRET", fail(how))
+    monkeypatch.setattr(gradlint.examine, "INTERPRET", fail(how))
     source, output = json_lines({**CORPUS, "poison": {"poison.py": LEAF, "leaf.py": LEAF}}, tmp_path), tmp_path / "out"
     result = scan(source, output, "--file-seconds", "0.2" if status == "late" else "30")
     assert result.exit_code == 0, result.stderr
@@ -192,7 +192,7 @@ def test_poison_costs_one_file(
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory of a process")
 def test_memory_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that needs more ends its process, and no other file."""
-    monkeypatch.setattr(gradlint.checker, "INTERPRET", fail(lambda: bytearray(3 << 30)))
+    monkeypatch.setattr(gradlint.examine, "INTERPRET", fail(lambda: bytearray(3 << 30)))
     source, output = json_lines({**CORPUS, "poison": {"poison.py": LEAF}}, tmp_path), tmp_path / "out"
     assert scan(source, output, "--file-memory", "2048").exit_code == 0
     (row,) = (row for row in table(output, "files") if row["status"] != "checked")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-_TIGHT = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-
 
 def keyword_of(call: cst.Call, name: str) -> cst.Arg | None:
     """Return the argument passed by that keyword."""
@@ -59,7 +57,8 @@ def extended(call: cst.Call, name: str, value: str) -> cst.Call | None:
     given = keyword_of(call, name)
     if given is not None:
         return call.with_changes(args=[arg.with_changes(value=new) if arg is given else arg for arg in call.args])
-    more = cst.Arg(new, cst.Name(name), _TIGHT)
+    nothing = cst.SimpleWhitespace("")
+    more = cst.Arg(new, cst.Name(name), cst.AssignEqual(nothing, nothing))
     if not call.args:
         return call.with_changes(args=[more])
     *before, last = call.args

@@ -14,20 +14,19 @@ from gradlint.facts.names import TENSOR, names_of
 from gradlint.rules.authoring.arguments import extended, keyword_of, without
 from gradlint.rules.base import Change, Repair, Statement, Wrap
 
-_EMPTY = cst.Module([])
 _TORCH = ("torch",)
-_ATOMS = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List)
 
 
 def code(node: cst.CSTNode) -> str:
     """Return the source of a node, with its parentheses."""
-    return node.value if type(node) is cst.Name and not node.lpar else _EMPTY.code_for_node(node)
+    return node.value if type(node) is cst.Name and not node.lpar else cst.Module([]).code_for_node(node)
 
 
 def operand(node: cst.BaseExpression) -> str:
     """Return the source of an expression, in parentheses if an operand or a receiver needs them."""
     text = code(node)
-    return text if isinstance(node, _ATOMS) or node.lpar else f"({text})"
+    is_atom = isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List))
+    return text if is_atom or node.lpar else f"({text})"
 
 
 def under_no_grad(node: cst.CSTNode, *, safe: bool) -> Repair:

@@ -97,7 +97,7 @@ def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
     if event.others or not isinstance(assign, cst.Assign) or not isinstance(event.owner, cst.ClassDef):
         return None
     uses = _Uses(event.name)
-    event.owner.visit(uses)
+    uses.look(event.owner)
     target = assign.targets[0].target
     if len(assign.targets) > 1 or not isinstance(target, cst.Attribute) or uses.set != [target] or uses.is_unpacked:
         return None
@@ -117,7 +117,7 @@ def _saved(event: fault.TensorKeptOnCtx) -> Repair | None:
     return Repair("save it with `save_for_backward`", (*save, *reads), safe=False)
 
 
-class _Uses(cst.CSTVisitor):
+class _Uses:
     """Collects how the methods of a custom function use an attribute of `ctx` and the saved tensors."""
 
     def __init__(self, name: str) -> None:
@@ -128,7 +128,14 @@ class _Uses(cst.CSTVisitor):
         self.is_unpacked = False
         self.saved_first = False
 
-    def on_visit(self, node: cst.CSTNode) -> bool:
+    def look(self, node: cst.CSTNode) -> None:
+        """Look at a node and at those below it."""
+        if self._goes_on(node):
+            for child in node.children:
+                self.look(child)
+
+    def _goes_on(self, node: cst.CSTNode) -> bool:
+        """Return whether what is below a node may be a use of its own."""
         if isinstance(node, cst.AssignTarget) and _names(node.target, self.name):
             assert isinstance(node.target, cst.Attribute)
             self.set.append(node.target)

@@ -120,10 +120,8 @@ def _logsumexp(event: fault.UnstableFormula) -> str | None:
     rest = total.args if by_method else total.args[1:]
     if not rest or (not by_method and total.args[0].value is not event.parts[-1]):
         return None
-    return f"torch.logsumexp({_bare(argument)}, {', '.join(code(arg.with_changes(comma=_NO_COMMA)) for arg in rest)})"
-
-
-_NO_COMMA = cst.MaybeSentinel.DEFAULT
+    bare = (arg.with_changes(comma=cst.MaybeSentinel.DEFAULT) for arg in rest)
+    return f"torch.logsumexp({_bare(argument)}, {', '.join(map(code, bare))})"
 
 
 def _bare(node: cst.BaseExpression) -> str:
