@@ -14,16 +14,16 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
 from types import CodeType, ModuleType, TracebackType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import torch
 
 from .classify import NON_LEAF_GRAD, NON_LEAF_WARNING, SILENT, STALE, class_of
-from .two_files import HELPERS, halves
+from .several_files import PROGRAM, files_of
 from .witness import Delicate, Gradients, Stale, Witness
 
-FILENAME = "program.py"
+FILENAME = PROGRAM
 SECONDS = 30
 
 Kind = Literal["ok", "fails", "doubtful", "dropped"]
@@ -88,16 +88,32 @@ def _line_of(traceback: TracebackType | None) -> int | None:
     return line
 
 
-class _Code(NamedTuple):
-    """A program to run, and the helpers that it may import."""
+_Code = dict[str, CodeType]
+"""The files of a program in the order in which they are run, by the names under which they import one another."""
 
-    helpers: CodeType
-    program: CodeType
+_MAIN = "__main__"
 
 
 def _compiled(source: str) -> _Code:
-    helpers, program = halves(source)
-    return _Code(*(compile(text, FILENAME, "exec", dont_inherit=True) for text in (helpers, program)))
+    files = files_of(source)
+    names = [*(file.module for file in files[:-1]), _MAIN]
+    codes = (compile(file.text, FILENAME, "exec", dont_inherit=True) for file in files)
+    return dict(zip(names, codes, strict=True))
+
+
+@contextmanager
+def _modules(names: Sequence[str]) -> Iterator[list[ModuleType]]:
+    """Give the files modules that can import one another, the program's own last."""
+    modules = [ModuleType(name) for name in names]
+    for module in modules:
+        module.__file__, module.__package__ = FILENAME, names[0].rpartition(".")[0]
+    importable = {module.__name__: module for module in modules[:-1]}
+    sys.modules.update(importable)
+    try:
+        yield modules
+    finally:
+        for name in importable:
+            del sys.modules[name]
 
 
 def _execute(code: _Code) -> _Run:
@@ -107,13 +123,11 @@ def _execute(code: _Code) -> _Run:
         warnings.simplefilter("always")
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             try:
-                sys.modules[HELPERS] = ModuleType(HELPERS)
-                exec(code.helpers, sys.modules[HELPERS].__dict__)
-                exec(code.program, {"__name__": "__main__", "__file__": FILENAME})
+                with _modules(list(code)) as modules:
+                    for text, module in zip(code.values(), modules, strict=True):
+                        exec(text, module.__dict__)
             except Exception as raised:
                 exception = raised
-            finally:
-                del sys.modules[HELPERS]
     warned = [entry.lineno for entry in caught if NON_LEAF_WARNING in str(entry.message)]
     line = _line_of(exception.__traceback__) if exception is not None else None
     return _Run(exception, line, warned[0] if warned else None, gradients)
@@ -121,7 +135,7 @@ def _execute(code: _Code) -> _Run:
 
 def quiet_run(code: CodeType) -> None:
     """Execute a program that needs no helpers, without its output; what it raises ends it."""
-    _execute(_Code(compile("", FILENAME, "exec"), code))
+    _execute({_MAIN: code})
 
 
 def run(source: str) -> Outcome:
