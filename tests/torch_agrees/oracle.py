@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from types import CodeType, ModuleType, TracebackType
 from typing import Literal
@@ -34,8 +34,9 @@ class Outcome:
     """What torch did with a program.
 
     `ok`: it ran, and every gradient is right. `fails`: a mistake of class `error`; `line` is where torch
-    raised or warned (None if it said nothing), `culprits` are lines that caused it. `doubtful`: it ran, with
-    gradients that are not finite, or with saved values changed to no effect. `dropped`: another error.
+    raised or warned (None if it said nothing), `culprits` are lines that caused it, and the backward that ran
+    a function in which torch raised. `doubtful`: it ran, with gradients that are not finite, or with saved
+    values changed to no effect. `dropped`: another error.
     """
 
     kind: Kind
@@ -47,10 +48,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Run:
-    """One execution: the exception with its line in the program, the warned line, and the gradients seen."""
+    """One execution: the exception with its line in the program, the warned line, and the gradients seen.
+
+    `backward` is the line of the backward in which torch called the function that raised.
+    """
 
     exception: Exception | None
     line: int | None
+    backward: int | None
     warned: int | None
     gradients: Gradients
 
@@ -78,14 +83,17 @@ def _fresh_torch() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def _line_of(traceback: TracebackType | None) -> int | None:
-    """Return the innermost line of the program itself in a traceback."""
-    line = None
+def _lines_of(traceback: TracebackType | None) -> tuple[int | None, int | None]:
+    """Return the innermost line of the program itself in a traceback, and that of the backward around it."""
+    line = backward = None
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == FILENAME:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == FILENAME:
             line = traceback.tb_lineno
+        elif code.co_name == "_engine_run_backward":
+            backward = line
         traceback = traceback.tb_next
-    return line
+    return line, backward
 
 
 _Code = dict[str, CodeType]
@@ -129,8 +137,8 @@ def _execute(code: _Code) -> _Run:
             except Exception as raised:
                 exception = raised
     warned = [entry.lineno for entry in caught if NON_LEAF_WARNING in str(entry.message)]
-    line = _line_of(exception.__traceback__) if exception is not None else None
-    return _Run(exception, line, warned[0] if warned else None, gradients)
+    line, backward = _lines_of(exception.__traceback__ if exception is not None else None)
+    return _Run(exception, line, backward, warned[0] if warned else None, gradients)
 
 
 def quiet_run(code: CodeType) -> None:
@@ -153,6 +161,13 @@ def run(source: str) -> Outcome:
 
 
 def _failure(code: _Code, source: str, plain: _Run) -> Outcome:
+    found = _classified(code, source, plain)
+    if plain.backward in (None, found.line) or found.kind == "dropped":
+        return found
+    return replace(found, culprits=(*found.culprits, plain.backward))
+
+
+def _classified(code: _Code, source: str, plain: _Run) -> Outcome:
     message = f"{type(plain.exception).__name__}: {plain.exception}".split("\n")[0][:200]
     error = class_of(str(plain.exception))
     if error is None or plain.line is None:

@@ -190,7 +190,7 @@ def _hook(p: Program, pot: Pot) -> None:
         "{x}.register_hook(lambda g: None)",
         "{x}.register_hook(lambda g: {x}.detach() * g)",
         "{x}.retain_grad()",
-        "{w}.register_post_accumulate_grad_hook(lambda q: setattr(q, 'grad', None))",
+        "{w}.register_post_accumulate_grad_hook(lambda q: print(q.grad.norm()))",
         "{t}.autograd.graph.register_multi_grad_hook([{x}, {w}], lambda gs: None)",
         *("{m}.register_forward_hook(lambda mod, args, out: out * 0.5)" for _ in pot.modules),
         *("{m}.register_forward_hook(lambda mod, args, out: out.mul_(0.5))" for _ in pot.modules),
