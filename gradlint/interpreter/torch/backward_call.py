@@ -157,10 +157,11 @@ def _refuses_inputs(
 def _may_be_filled(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
     """Return whether a list may hold what hooks have put there, which the calls of what is not shown run.
 
-    A call has one that it makes itself for itself.
+    No hook has a list that the call itself makes.
     """
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    made = isinstance(node, cst.Call) and any(isinstance(one.value, cst.List) for one in node.args)
+    values = [one.value for one in node.args] if isinstance(node, cst.Call) else []
+    made = any(isinstance(one, cst.List) and not one.elements for one in values)
     hooks = not made and any("hook" in one for one in machine.program.words)
     return hooks and isinstance(record, Sequence) and record.kind == "list"
 
