@@ -28,7 +28,7 @@ _NO_OPERATION: dict[str, tuple[str, ...]] = {
         r"nn\._(single|pair|triple|quadruple|ntuple|list_with_default)|nn\._reduction\.\w+|typename|__version__\..+",
     ),
     "random numbers: the state of a generator": (
-        r"Generator|(cuda\.|random\.)?(manual_seed(_all)?|seed|initial_seed|[gs]et_rng_state(_all)?|fork_rng)",
+        r"Generator|(cuda\.|random\.|default_generator\.)?(manual_seed(_all)?|seed|initial_seed|[gs]et_rng_state(_all)?|fork_rng)",
     ),
     "devices: their number, memory, and streams": (
         r"(cuda|xpu|mps|mlu|npu|musa|hpu|sdaa|neuron|mtia|cpu|accelerator|backends|version)\.(?!amp\.|\w+Tensor).*",
@@ -48,7 +48,16 @@ _NO_OPERATION: dict[str, tuple[str, ...]] = {
     "processes: who takes part; what they send each other is an operation": (
         r"distributed\.(is_\w+|get_\w+|(init|destroy)_process_group|(monitored_)?barrier|new_group|init_device_mesh)",
         r"distributed\.((device_mesh|launch|run|elastic)\..+|\w+Store|ReduceOp)|multiprocessing\..+",
+        r"futures\.(Future|collect_all)",
     ),
+    "modules spread over processes: where each part goes": (
+        r"distributed\.(tensor\.parallel\.\w+Parallel|_?tensor\.(Replicate|Shard)|fsdp\.MixedPrecision\w*)",
+    ),
+    "distributions: what a parameter or value may be, and who is asked for what": (
+        r"distributions\.((biject_to|transform_to)(\.register)?|(kl\.)?register_kl|constraints\.\w+)",
+        r"distributions\.Distribution\.set_default_validate_args",
+    ),
+    "names of a module": (r"(\w+\.)*__dict__\.\w+|torch_version\.TorchVersion",),
     "data: sets, samplers, and workers give what the program puts in": (
         r"utils\.data\.(?!DataLoader$|TensorDataset$).+",
     ),

@@ -48,7 +48,7 @@ def _is_kept(machine: Machine, state: State, memory: int) -> bool:
         return [] if node.id in state.freed else gradient_inputs(node)
 
     unspent = (node for node in reachable(held, unfreed) if node.id not in state.freed)
-    return any(saved.memory == memory for node in unspent for saved in node.saved)
+    return any(saved.memory == memory and not saved.hooked for node in unspent for saved in node.saved)
 
 
 def _use(leaf: Tensor, op: str, sources: Sequence[Edge]) -> DataUse:

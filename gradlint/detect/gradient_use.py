@@ -66,6 +66,38 @@ class Owes(PathFact):
     """The mark of an optimizer that has used gradients which nothing has cleared since."""
 
 
+class Unused(NamedTuple):
+    """Gradients that nothing has used: the backward that filled them, since when, and in which iteration.
+
+    `alone`: no other optimizer has stepped since then; of two, each may have its iterations.
+    """
+
+    backward: cst.CSTNode
+    since: int
+    iteration: int
+    alone: bool = True
+
+
+class UnusedOf(PathFact):
+    """The key of the `Unused` of an optimizer."""
+
+
+class ThrownAway(PathFact):
+    """The key of the `Cleared` of an optimizer: an iteration of a loop has cleared what the one before had filled."""
+
+
+class Cleared(NamedTuple):
+    """Gradients that were cleared unused, by every iteration of a loop: the backward, where, and the loop."""
+
+    backward: cst.CSTNode
+    node: cst.CSTNode
+    loop: int
+
+
+class ClearedAt(PathFact):
+    """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
+
+
 class EarlyStep(PathFact):
     """The key of the `Early` step of a scheduler before its optimizer did."""
 

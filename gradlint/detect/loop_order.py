@@ -13,13 +13,24 @@ import libcst as cst
 
 from gradlint.detect import gradient_use as use
 from gradlint.detect.detector import Detector
-from gradlint.detect.gradient_use import Early, EarlyStep, Order, Used, order_of
+from gradlint.detect.gradient_use import (
+    Cleared,
+    ClearedAt,
+    Early,
+    EarlyStep,
+    Order,
+    ThrownAway,
+    Unused,
+    UnusedOf,
+    Used,
+    order_of,
+)
 from gradlint.domain import announcement
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault import training_loop as fault
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown
+from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
@@ -33,38 +44,6 @@ _SILENT = frozenset({"ReduceLROnPlateau", "SequentialLR", "ChainedScheduler"})
 
 _UNSHOWN = frozenset({SUMMARY, HIDDEN, NOT_SHOWN})
 """The tags of leaves that stand for the parameters of a network that is not shown."""
-
-
-class Unused(NamedTuple):
-    """Gradients that nothing has used: the backward that filled them, since when, and in which iteration.
-
-    `alone`: no other optimizer has stepped since then; of two, each may have its iterations.
-    """
-
-    backward: cst.CSTNode
-    since: int
-    iteration: int
-    alone: bool = True
-
-
-class UnusedOf(PathFact):
-    """The key of the `Unused` of an optimizer."""
-
-
-class ThrownAway(PathFact):
-    """The key of the `Cleared` of an optimizer: an iteration of a loop has cleared what the one before had filled."""
-
-
-class Cleared(NamedTuple):
-    """Gradients that were cleared unused, by every iteration of a loop: the backward, where, and the loop."""
-
-    backward: cst.CSTNode
-    node: cst.CSTNode
-    loop: int
-
-
-class ClearedAt(PathFact):
-    """The key of the number at which the gradients of an optimizer were cleared: a later backward has a greater one."""
 
 
 class Given(PathFact):
@@ -163,7 +142,7 @@ class LoopOrderDetector(Detector[Steps]):
         """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
         if not self.machine.program.may_backpropagate:
             return
-        reached = {one.id for one in contents(state, it.values, all_attributes, calls=True) if isinstance(one, Ref)}
+        reached = _reached(state, it.values)
         held = {one: {one, *(param.id for param in use.params_of(state, one))} for one in self.facts.stepping}
         given = [one for one in held if not held[one].isdisjoint(reached)]
         name = called_name(it.node)
@@ -208,8 +187,7 @@ class LoopOrderDetector(Detector[Steps]):
             return False
         if is_module(state, receiver) or guesses.may_train(name):
             return False
-        given = {one.id for one in contents(state, others, all_attributes, calls=True) if isinstance(one, Ref)}
-        return given.isdisjoint(self.facts.stepping)
+        return _reached(state, others).isdisjoint(self.facts.stepping)
 
     def on_graphs_shared(self, state: State, it: announcement.GraphsShared) -> None:
         """Take something unknown that is given a loss to backpropagate it, if its name says so."""
@@ -465,8 +443,9 @@ class LoopOrderDetector(Detector[Steps]):
     def on_returned(self, state: State, it: announcement.Returned) -> None:
         """Note what a method has cleared and filled: called again, it clears what no step has used.
 
-        Called again, a step of it that finds no gradients never does.
+        Called again, a step of it that finds no gradients never does. An optimizer that is returned may be stepped.
         """
+        self._busy(_reached(state, (it.value,)).intersection(self.facts.stepping))
         if self.machine.iterations:
             self._judge_empty(self.facts.entered)  # It has computed something that might be backpropagated,
             self._judge_vain(self.facts.trained)  # or has backpropagated itself.
@@ -614,6 +593,10 @@ class LoopOrderDetector(Detector[Steps]):
         ran = {one.func for one in self.facts.steps if isinstance(one, cst.Call)}
         named = (one for one in nodes_of(self.machine.program.nowhere) if isinstance(one, cst.Attribute))
         return not all(_is_scheduler(one.value) for one in named if one.attr.value == "step" and one not in ran)
+
+
+def _reached(state: State, values: Iterable[Value]) -> set[int]:
+    return {one.id for one in contents(state, values, all_attributes, calls=True) if isinstance(one, Ref)}
 
 
 def _is_scheduler(node: cst.CSTNode) -> bool:

@@ -56,7 +56,8 @@ class Saved(NamedTuple):
     """A tensor kept for backward: which version counter and memory, and how many writes each had seen by then.
 
     `node` is its graph where it may require grad: a second derivative goes there. `own`: it is a result of
-    the operation that saves it, so that this graph is the operation's own node.
+    the operation that saves it, so that this graph is the operation's own node. `hooked`: hooks for saved tensors were
+    installed, so that backward takes what these give it, and torch compares no versions (saved_variable.cpp).
     """
 
     counter: int
@@ -67,6 +68,7 @@ class Saved(NamedTuple):
     multi: bool = False
     node: Node | None = None
     own: bool = False
+    hooked: bool = False
 
 
 class Edge(NamedTuple):

@@ -541,7 +541,7 @@ class Join:
         return ours.node, theirs.node
 
     def _saved(self, ours: Saved, theirs: Saved) -> None:
-        if ours.version != theirs.version or ours.label != theirs.label:
+        if (ours.version, ours.label, ours.hooked) != (theirs.version, theirs.label, theirs.hooked):
             raise _DisagreementError
         self._address(ours.counter, theirs.counter)
 

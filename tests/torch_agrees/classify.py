@@ -14,7 +14,7 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     (
         "hook-result",
         r"but hook returned|has changed the (type|size) of value|hook returned an invalid number|"
-        r"regular backward hooks and full backward hooks",
+        r"regular backward hooks and full backward hooks|post accumulate grad hooks should return None",
     ),
     ("checkpoint", r"^Unexpected keyword arguments: scale|checkpoint is incompatible with"),
     (
@@ -58,7 +58,8 @@ MESSAGES: tuple[tuple[str, str], ...] = (
     ),
     (
         "hook",
-        r"cannot register a hook on a tensor|can't retain_grad on|hooks cannot be registered on non-leaf",
+        r"cannot register a hook on a tensor|^Expected gradient function to be set|"
+        r"can't retain_grad on|hooks cannot be registered on non-leaf",
     ),
     ("detach-view", r"Can't detach views in-place"),
     ("resize", r"cannot resize variables that require grad"),

@@ -19,7 +19,7 @@ register_all()
 FAULTY = 0.54
 """The share of programs with a fault meant; some of these faults turn out to be none."""
 
-SOUP = 0.12
+SOUP = 0.15
 """The share of programs without a plot."""
 
 RESERVED = ("p", "q", "g", "t", "i", "arr", "rows", "e", "d", "k", "n", "f", "r", "self", "lambda")

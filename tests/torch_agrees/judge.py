@@ -15,7 +15,7 @@ from gradlint.entrypoints.proving import prover
 from gradlint.settings.config import Config
 
 from .oracle import FILENAME, Outcome
-from .two_files import HELPERS, halves
+from .several_files import files_of, has_several
 
 Verdict = Literal["found", "missed", "quiet", "shown", "false alarm", "crash", "not judged"]
 """`shown`: the program runs, and torch shows each silent mistake that gradlint finds in it, once asked about that."""
@@ -45,12 +45,13 @@ def errors_of(source: str) -> tuple[Finding, ...]:
 
 
 def _findings(source: str) -> Sequence[Finding]:
-    helpers, program = halves(source)
-    if not helpers:
+    if not has_several(source):
         return check_source(source, FILENAME)
     with TemporaryDirectory() as folder:
-        Path(folder, f"{HELPERS}.py").write_text(helpers, encoding="utf-8")
-        Path(folder, FILENAME).write_text(program, encoding="utf-8")
+        for file in files_of(source):
+            path = Path(folder, file.path)
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(file.text, encoding="utf-8")
         return check_paths([folder], Config()).findings
 
 
@@ -85,7 +86,7 @@ def judge(source: str, outcome: Outcome) -> Judgement:
 
 def _shows(found: Sequence[Finding], source: str) -> bool:
     """Tell whether torch shows each of these mistakes, of which a run says nothing: what is never trained, say."""
-    if halves(source)[0] or any(finding.effect != "silent" for finding in found):
+    if has_several(source) or any(finding.effect != "silent" for finding in found):
         return False
     with prover(shrink=False) as torch:
         return all(torch.confirm(finding, source).verdict == "confirmed" for finding in found)

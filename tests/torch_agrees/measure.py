@@ -14,7 +14,7 @@ from .judge import judge
 from .minimise import minimise
 from .oracle import prepare_worker, run
 from .report import Case, Score
-from .two_files import in_two_files
+from .several_files import in_a_package, in_two_files
 
 
 def _workers(jobs: int) -> ProcessPoolExecutor:
@@ -22,10 +22,11 @@ def _workers(jobs: int) -> ProcessPoolExecutor:
 
 
 def case_of(seed: int) -> Case:
-    """Write, run, and judge the program of a seed; every tenth is one of two files, where it has what can move."""
+    """Write, run, and judge the program of a seed; two of ten have several files, where they have what can move."""
     program = generate(seed)
-    if seed % 10 == 0:
-        program = replace(program, source=in_two_files(program.source))
+    divided = {0: in_two_files, 5: in_a_package}.get(seed % 10)
+    if divided is not None:
+        program = replace(program, source=divided(program.source))
     outcome = run(program.source)
     return Case(program, outcome, judge(program.source, outcome))
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 
 from .judge import Judgement, judge
 from .oracle import Outcome, run
-from .two_files import halves
+from .several_files import has_several
 
 Holds = Callable[[str], bool]
 
 
 def minimise(source: str, outcome: Outcome, judgement: Judgement) -> str:
-    """Return a smaller program of the same disagreement; one of two files stays as it is."""
-    if halves(source)[0]:
+    """Return a smaller program of the same disagreement; one of several files stays as it is."""
+    if has_several(source):
         return source
     codes = {said.code for said in judgement.said}
 

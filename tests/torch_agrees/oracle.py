@@ -11,19 +11,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from types import CodeType, ModuleType, TracebackType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import torch
 
 from .classify import NON_LEAF_GRAD, NON_LEAF_WARNING, SILENT, STALE, class_of
-from .two_files import HELPERS, halves
+from .several_files import PROGRAM, files_of
 from .witness import Delicate, Gradients, Stale, Witness
 
-FILENAME = "program.py"
+FILENAME = PROGRAM
 SECONDS = 30
 
 Kind = Literal["ok", "fails", "doubtful", "dropped"]
@@ -34,8 +34,9 @@ class Outcome:
     """What torch did with a program.
 
     `ok`: it ran, and every gradient is right. `fails`: a mistake of class `error`; `line` is where torch
-    raised or warned (None if it said nothing), `culprits` are lines that caused it. `doubtful`: it ran, with
-    gradients that are not finite, or with saved values changed to no effect. `dropped`: another error.
+    raised or warned (None if it said nothing), `culprits` are lines that caused it, and the backward that ran
+    a function in which torch raised. `doubtful`: it ran, with gradients that are not finite, or with saved
+    values changed to no effect. `dropped`: another error.
     """
 
     kind: Kind
@@ -47,10 +48,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Run:
-    """One execution: the exception with its line in the program, the warned line, and the gradients seen."""
+    """One execution: the exception with its line in the program, the warned line, and the gradients seen.
+
+    `backward` is the line of the backward in which torch called the function that raised.
+    """
 
     exception: Exception | None
     line: int | None
+    backward: int | None
     warned: int | None
     gradients: Gradients
 
@@ -78,26 +83,45 @@ def _fresh_torch() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def _line_of(traceback: TracebackType | None) -> int | None:
-    """Return the innermost line of the program itself in a traceback."""
-    line = None
+def _lines_of(traceback: TracebackType | None) -> tuple[int | None, int | None]:
+    """Return the innermost line of the program itself in a traceback, and that of the backward around it."""
+    line = backward = None
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == FILENAME:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == FILENAME:
             line = traceback.tb_lineno
+        elif code.co_name == "_engine_run_backward":
+            backward = line
         traceback = traceback.tb_next
-    return line
+    return line, backward
 
 
-class _Code(NamedTuple):
-    """A program to run, and the helpers that it may import."""
+_Code = dict[str, CodeType]
+"""The files of a program in the order in which they are run, by the names under which they import one another."""
 
-    helpers: CodeType
-    program: CodeType
+_MAIN = "__main__"
 
 
 def _compiled(source: str) -> _Code:
-    helpers, program = halves(source)
-    return _Code(*(compile(text, FILENAME, "exec", dont_inherit=True) for text in (helpers, program)))
+    files = files_of(source)
+    names = [*(file.module for file in files[:-1]), _MAIN]
+    codes = (compile(file.text, FILENAME, "exec", dont_inherit=True) for file in files)
+    return dict(zip(names, codes, strict=True))
+
+
+@contextmanager
+def _modules(names: Sequence[str]) -> Iterator[list[ModuleType]]:
+    """Give the files modules that can import one another, the program's own last."""
+    modules = [ModuleType(name) for name in names]
+    for module in modules:
+        module.__file__, module.__package__ = FILENAME, names[0].rpartition(".")[0]
+    importable = {module.__name__: module for module in modules[:-1]}
+    sys.modules.update(importable)
+    try:
+        yield modules
+    finally:
+        for name in importable:
+            del sys.modules[name]
 
 
 def _execute(code: _Code) -> _Run:
@@ -107,21 +131,19 @@ def _execute(code: _Code) -> _Run:
         warnings.simplefilter("always")
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             try:
-                sys.modules[HELPERS] = ModuleType(HELPERS)
-                exec(code.helpers, sys.modules[HELPERS].__dict__)
-                exec(code.program, {"__name__": "__main__", "__file__": FILENAME})
+                with _modules(list(code)) as modules:
+                    for text, module in zip(code.values(), modules, strict=True):
+                        exec(text, module.__dict__)
             except Exception as raised:
                 exception = raised
-            finally:
-                del sys.modules[HELPERS]
     warned = [entry.lineno for entry in caught if NON_LEAF_WARNING in str(entry.message)]
-    line = _line_of(exception.__traceback__) if exception is not None else None
-    return _Run(exception, line, warned[0] if warned else None, gradients)
+    line, backward = _lines_of(exception.__traceback__ if exception is not None else None)
+    return _Run(exception, line, backward, warned[0] if warned else None, gradients)
 
 
 def quiet_run(code: CodeType) -> None:
     """Execute a program that needs no helpers, without its output; what it raises ends it."""
-    _execute(_Code(compile("", FILENAME, "exec"), code))
+    _execute({_MAIN: code})
 
 
 def run(source: str) -> Outcome:
@@ -139,6 +161,13 @@ def run(source: str) -> Outcome:
 
 
 def _failure(code: _Code, source: str, plain: _Run) -> Outcome:
+    found = _classified(code, source, plain)
+    if plain.backward in (None, found.line) or found.kind == "dropped":
+        return found
+    return replace(found, culprits=(*found.culprits, plain.backward))
+
+
+def _classified(code: _Code, source: str, plain: _Run) -> Outcome:
     message = f"{type(plain.exception).__name__}: {plain.exception}".split("\n")[0][:200]
     error = class_of(str(plain.exception))
     if error is None or plain.line is None:

@@ -48,6 +48,9 @@ MODULES: dict[str, tuple[tuple[str, str, int], ...]] = {
     "math": (("import math", "math", 1),),
     "Variable": (("from torch.autograd import Variable", "Variable", 1),),
     "checkpoint": (("from torch.utils.checkpoint import checkpoint", "checkpoint", 1),),
+    "checkpoint_sequential": (
+        ("from torch.utils.checkpoint import checkpoint_sequential", "checkpoint_sequential", 1),
+    ),
     "checkpoint_module": (("import torch.utils.checkpoint", "torch", 1),),
     "forward_ad": (("import torch.autograd.forward_ad as fwAD", "fwAD", 1),),
 }

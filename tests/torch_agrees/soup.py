@@ -1,7 +1,7 @@
 """Programs without a plot: a few tensors, and one thing after another done to them.
 
-Scenarios know what they are about. Here writes, views, backward calls and grad modes meet by chance, so that rules
-are tried on combinations nobody thought of.
+Scenarios know what they are about. Here writes, views, backward calls, grad modes, modules, custom functions, hooks and
+checkpoints come together by chance, so that rules are tried on combinations nobody thought of.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from .deliver import write
 from .networks import optimizer
 from .pieces import apply, data, leaf, no_grad, scalar, view
 from .program import Program, Var
+from .scenarios.checkpoint import checkpoint_name
+from .scenarios.custom import function_in_place, right
 
 SHAPE = (4, 3)
 
 
 @dataclass
 class Pot:
-    """What is in the soup: leaves, plain tensors and results of one shape, views, losses, an optimizer."""
+    """What is in the soup: leaves, plain tensors and results of one shape, views, losses, modules, an optimizer."""
 
     leaves: list[Var]
     plain: list[Var]
     results: list[Var] = field(default_factory=list)
     views: list[Var] = field(default_factory=list)
     losses: list[Var] = field(default_factory=list)
+    modules: list[str] = field(default_factory=list)
     optimizer: str | None = None
 
     @property
@@ -119,7 +122,8 @@ def _backward(p: Program, pot: Pot) -> None:
 
 def _step(p: Program, pot: Pot) -> None:
     if pot.optimizer is None:
-        pot.optimizer = optimizer(p, f"[{', '.join(map(str, pot.leaves))}]")
+        parameters = [*map(str, pot.leaves), *(f"*{module}.parameters()" for module in pot.modules)]
+        pot.optimizer = optimizer(p, f"[{', '.join(parameters)}]")
     p.line(p.pick("{o}.step()", "{o}.step()", "{o}.step()\n{o}.zero_grad()"), o=pot.optimizer)
 
 
@@ -139,6 +143,75 @@ def _loop(p: Program, pot: Pot) -> None:
             )
 
 
+def _custom(p: Program, pot: Pot) -> None:
+    """Apply a function of the program's own; it may write to its argument."""
+    in_place = p.chance(0.3)
+    name = function_in_place(p) if in_place else right(p)
+    x = p.rng.choice(pot.results if in_place else pot.full)
+    pot.results.append(p.tensor(SHAPE, "{f}.apply({x})", "out", "own", "custom", f=name, x=x))
+
+
+def _module(p: Program, pot: Pot) -> None:
+    """Call a module, which is made if there is none, or by chance."""
+    if not pot.modules or p.chance(0.3):
+        making = p.pick(
+            "{nn}.Linear(3, 3)",
+            "{nn}.Sequential({nn}.Linear(3, 3), {nn}.ReLU(inplace=True))",
+            "{nn}.Sequential({nn}.ReLU(inplace=True), {nn}.Linear(3, 3))",
+            "{nn}.LayerNorm(3)",
+            "{nn}.Sequential({nn}.Linear(3, 5), {nn}.Tanh(), {nn}.Linear(5, 3))",
+        )
+        pot.modules.append(p.let(making, "net", "layer", "fc", "block"))
+    module = p.rng.choice(pot.modules)
+    pot.results.append(p.tensor(SHAPE, "{m}({x})", "out", "act", "hidden", m=module, x=_any(p, pot)))
+
+
+def _checkpoint(p: Program, pot: Pot) -> None:
+    """Compute something the second time in backward."""
+    function = p.pick(*pot.modules, "{t}.tanh", "lambda v: v.exp() * v", "lambda v: (v * {y}).sigmoid()")
+    result = p.tensor(
+        SHAPE,
+        "{c}({f}, {x}, use_reentrant={k})",
+        "again",
+        "ck",
+        c=checkpoint_name(p),
+        f=p.text(function, y=_any(p, pot)),
+        x=_any(p, pot),
+        k=p.pick("False", "False", "True"),
+    )
+    pot.results.append(result)
+
+
+def _hook(p: Program, pot: Pot) -> None:
+    """Let a hook see a gradient, change it in place or replace it."""
+    hook = p.pick(
+        "{x}.register_hook(lambda g: g * 0.5)",
+        "{x}.register_hook(lambda g: g.clamp_(-1, 1))",
+        "{x}.register_hook(lambda g: None)",
+        "{x}.register_hook(lambda g: {x}.detach() * g)",
+        "{x}.retain_grad()",
+        "{w}.register_post_accumulate_grad_hook(lambda q: print(q.grad.norm()))",
+        "{t}.autograd.graph.register_multi_grad_hook([{x}, {w}], lambda gs: None)",
+        *("{m}.register_forward_hook(lambda mod, args, out: out * 0.5)" for _ in pot.modules),
+        *("{m}.register_forward_hook(lambda mod, args, out: out.mul_(0.5))" for _ in pot.modules),
+        *("{m}.register_forward_pre_hook(lambda mod, args: (args[0] * 2,))" for _ in pot.modules),
+        *("{m}.register_full_backward_hook(lambda mod, gi, go: None)" for _ in pot.modules),
+    )
+    x = p.rng.choice([*pot.results, *pot.leaves])
+    p.line(hook, x=x, w=p.rng.choice(pot.leaves), m=p.pick(*pot.modules, "net"))
+
+
+def _saved_elsewhere(p: Program, pot: Pot) -> None:
+    """Save copies for backward, or tensors as they are."""
+    header = p.pick(
+        "with {t}.autograd.graph.saved_tensors_hooks(lambda s: s.clone(), lambda s: s):",
+        "with {t}.autograd.graph.saved_tensors_hooks(lambda s: s.numpy().copy(), {t}.from_numpy):",
+        "with {t}.autograd.graph.save_on_cpu():",
+    )
+    with p.block(header):
+        p.rng.choice([_derive, _combine, _matmul])(p, pot)
+
+
 Step = Callable[[Program, Pot], None]
 STEPS: tuple[tuple[Step, int], ...] = (
     (_derive, 10),
@@ -153,4 +226,9 @@ STEPS: tuple[tuple[Step, int], ...] = (
     (_step, 2),
     (_detach, 3),
     (_loop, 3),
+    (_custom, 3),
+    (_module, 4),
+    (_checkpoint, 2),
+    (_hook, 4),
+    (_saved_elsewhere, 2),
 )

@@ -82,7 +82,7 @@ class CtxAttributeMissing(Refusal):
     forward: cst.CSTNode | None
 
 
-Nontensor: TypeAlias = Literal["number", "text", "list", "tuple", "array"]
+Nontensor: TypeAlias = Literal["number", "text", "list", "tuple", "dict", "array"]
 """What a value is that stands where torch takes a tensor."""
 
 Role: TypeAlias = Literal[

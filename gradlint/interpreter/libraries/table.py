@@ -135,6 +135,17 @@ def _spaced(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     return _float64(2)(machine, state, args._replace(keywords={"size": True, **args.keywords}), node)
 
 
+def _counted(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy.arange(start, stop, step): int64, or float64 if one of them is a float."""
+    whole = [one for one in args.positional if type(one) is int]
+    floats = [one for one in args.positional if type(one) is float]
+    if args.keywords or args.open or not 1 <= len(whole) + len(floats) == len(args.positional) <= 3:
+        return _numpy(machine, state, args, node)
+    sized = not floats and 0 not in whole[2:]
+    key = ("array", (len(range(*whole)),) if sized else None, "float64" if floats else "int64", node)
+    return _fresh(state, Unknown("array", None, key, node))
+
+
 def _literal(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """numpy.array of nested lists of numbers: floats are float64."""
     data = operand_of(machine, state, args.get(0, "object"))
@@ -267,6 +278,7 @@ LIBRARIES: dict[str, Native] = {
     **{f"{source}.{name}": _float64(place) for source in _SOURCES for name, place in _DRAWN.items()},
     **{f"numpy.random.RandomState.{name}": _array(name) for name in _RANDOM},
     **{f"numpy.{name}": _spaced for name in _SPACES},
+    "numpy.arange": _counted,
     "numpy.random.default_rng": lambda *_: External("numpy.random.Generator"),
     "numpy.random.RandomState": lambda *_: External("numpy.random.RandomState"),
     "math.*": _math,

@@ -40,6 +40,11 @@ FACTS = {
 """By the mode of a context, the fact that holds in its block."""
 
 
+def saves_by_hooks(state: State) -> bool:
+    """Return whether hooks of the program take what is saved."""
+    return state.facts.get(SAVED_HOOKS) == "on"
+
+
 def refuses_block(machine: Machine, state: State, context: Context) -> bool:
     """Report a block that torch refuses to enter, because of the one around it (torch/autograd/graph.py)."""
     place, around = context.syntax or machine.program.nowhere, state.facts.get(SAVED_HOOKS)

@@ -154,7 +154,7 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
         if ended:
             machine.emit(SavedTensorMisused(syntax, "ended", ended[0]))
             return True
-        for saved in () if allowed else node.saved:
+        for saved in () if allowed else (one for one in node.saved if not one.hooked):
             detached = None if saved.own or saved.node is None else state.facts.get((DETACHED, saved.node.id))
             if isinstance(detached, cst.CSTNode):
                 machine.emit(SavedTensorMisused(syntax, "detached", detached))

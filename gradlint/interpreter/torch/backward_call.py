@@ -140,7 +140,7 @@ def _refuses_inputs(
     machine: Machine, state: State, inputs: Value, listed: list[Ref], call: BackwardCall, node: cst.CSTNode
 ) -> bool:
     """Return whether gradients are asked of no tensor, or by `backward` of one that does not require grad."""
-    if not listed and known_items(state, inputs) == () and not _may_be_filled(machine, state, inputs):
+    if not listed and known_items(state, inputs) == () and not _may_be_filled(machine, state, inputs, node):
         # Torch does not take this path, if a test or a loop of unknown length may have filled the list on another.
         machine.emit(GradInputsEmpty(node, call), unless=(node, state.site, "inputs"))
         return True
@@ -165,12 +165,16 @@ def _all_known(machine: Machine, state: State, value: Value) -> bool:
     return not any(isinstance(one, Unknown) and known_tensor(machine, state, one) is None for one in parts)
 
 
-def _may_be_filled(machine: Machine, state: State, value: Value) -> bool:
-    """Return whether a list may hold what hooks have put there, which the calls of what is not shown run."""
+def _may_be_filled(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
+    """Return whether a list may hold what hooks have put there, which the calls of what is not shown run.
+
+    No hook has a list that the call itself makes.
+    """
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
-    return (
-        isinstance(record, Sequence) and record.kind == "list" and any("hook" in one for one in machine.program.words)
-    )
+    values = [one.value for one in node.args] if isinstance(node, cst.Call) else []
+    made = any(isinstance(one, cst.List) and not one.elements for one in values)
+    hooks = not made and any("hook" in one for one in machine.program.words)
+    return hooks and isinstance(record, Sequence) and record.kind == "list"
 
 
 def _suppose_gradients(machine: Machine, state: State, roots: list[Node], node: cst.CSTNode) -> None:

@@ -2,7 +2,7 @@
 
 Measured with torch 2.13: what a hook of a tensor returns replaces the gradient, unless it is None. A full backward hook
 returns one gradient for each positional argument of the module, and None where none of them requires grad; a pre-hook
-one for each output.
+one for each output. What a hook after accumulation returns is refused, unless it is None or the parameter itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTN
             given = ref if kind == "accumulated" else _gradient(state, record, syntax)
             passing = _Passing(machine, state, syntax, node in certain)
             value = passing.run(hook, (given,), role)
-            what = _misfit(machine, state, value, record, kind)
+            what = _misfit(machine, state, value, record, kind) if value != given else None
             if what is not None:
                 passing.refuse(hook, what)
 

@@ -126,8 +126,14 @@ def chain(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
 
 
 def _through(machine: Machine, state: State, reentrant: bool, function: Value, given: Args, node: cst.CSTNode) -> Value:
-    """Return what a function gives below a checkpoint."""
+    """Return what a function gives below a checkpoint.
+
+    One that is not reentrant saves its arguments before it runs the function (`_NoopSaveInputs`), and takes them again
+    if backward needs anything that the function has saved.
+    """
+    refs = [ref for value in given.positional if (ref := known_tensor(machine, state, value))]
     if not reentrant:
+        saved = tuple(saved_now(machine, state, ref, "input") for ref in refs)
         before, former = fresh_address(), state.fork()
         machine.checkpoints.append(node)
         value = machine.call(state, function, given, node)
@@ -136,12 +142,12 @@ def _through(machine: Machine, state: State, reentrant: bool, function: Value, g
             isinstance(record, _CHANGEABLE) and state.heap.get(address) is not record
             for address, record in former.heap.items()
         )
-        result = _hidden(state, value, before, node)
-        kept, made = _kept(state, value, before), tensor_of(state, result)
+        kept = _kept(state, value, before)
+        result = _hidden(state, value, before, node, saved if kept is not None and kept.tensors else ())
+        made = tensor_of(state, result)
         if kept is not None and made is not None:
             machine.recomputed[made.node.id] = Recomputed(function, given, kept, state.fork(), changes)
         return result
-    refs = [ref for value in given.positional if (ref := known_tensor(machine, state, value))]
     sources = [tensor_at(state, ref) for ref in refs]
     if state.grad is True and any(one.grad is True for one in sources):
         before = fresh_address()
@@ -298,7 +304,7 @@ def _is_data(machine: Machine, state: State, args: Args) -> bool:
     return not any(one.live for one in origins(state, others))
 
 
-def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value:
+def _hidden(state: State, value: Value, before: int, node: cst.CSTNode, saved: tuple[Saved, ...]) -> Value:
     """Return results whose graph shows nothing of the function but what came into it."""
 
     def hidden(leaf: Value) -> Value:
@@ -306,7 +312,8 @@ def _hidden(state: State, value: Value, before: int, node: cst.CSTNode) -> Value
         if record is None or record.node.id <= before:
             return leaf
         edges = [Edge(inner, True if sure else None) for inner, sure in _sources(record.node, before)]
-        made = Node("checkpoint", node, edges, tracked=record.node.tracked, maybe_saved=True, frees=True)
+        tracked = record.node.tracked
+        made = Node("checkpoint", node, edges, tracked=tracked, saved=saved, maybe_saved=True, frees=True)
         return new_tensor(state, made, grad=record.grad, dtype=record.dtype, shape=record.shape, tags=record.tags)
 
     return changed(state, value, hidden)

@@ -20,6 +20,7 @@ from gradlint.domain.walk import leaves
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import NOT_ITERATED, SHARES
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.contexts import saves_by_hooks
 from gradlint.interpreter.torch.tensor import both, either, overlap_of, tensor_at
 from gradlint.interpreter.torch.transform.levels import captured
 
@@ -176,7 +177,7 @@ def saved_now(machine: Machine, state: State, ref: Ref, label: str) -> Saved:
     machine.watched.add(record.memory)
     return Saved(
         record.counter, len(state.writes(record.counter)), record.memory, len(state.writes(record.memory)), label,
-        node=record.node if record.grad is not False else None,
+        node=record.node if record.grad is not False else None, hooked=saves_by_hooks(state),
     )  # fmt: skip
 
 

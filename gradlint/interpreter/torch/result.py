@@ -22,6 +22,7 @@ from gradlint.domain.value import Ref, Sequence, Tags, Tensor, Unknown, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts.row import alias_of
 from gradlint.facts.traits import CONVERTS, JOINS, OF_ONE_EACH, ONE_OR_MANY, SIZE_BY_OTHER
+from gradlint.interpreter.python.contexts import saves_by_hooks
 from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
@@ -174,7 +175,11 @@ def _recorded(call: Operation, dtype: str | None) -> _Recorded:
         tracked = None
     saved, more = call.saved_inputs(call.saved_labels())
     kept = _kept_results(call)
-    results = [Saved(one.counter, 0, one.memory, 0, label, own=label in produces.may) for label, one in kept.items()]
+    hooked = saves_by_hooks(call.state)
+    results = [
+        Saved(one.counter, 0, one.memory, 0, label, own=label in produces.may, hooked=hooked)
+        for label, one in kept.items()
+    ]
     node = Node(
         call.name, call.node, edges, tracked=tracked, saved=(*saved, *results), maybe_saved=more, frees=call.frees(),
         operands=call.terms,

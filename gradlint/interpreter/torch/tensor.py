@@ -14,7 +14,7 @@ from gradlint.domain.refusal.functions import NoneGradientArrived, Nontensor
 from gradlint.domain.refusal.modules import UninitializedUsed
 from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import External, NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
+from gradlint.domain.value import External, Mapping, NoGradient, Ref, Sequence, Tags, Tensor, Unknown, Value, View
 from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 from gradlint.source.lower.syntax import called_name
@@ -226,8 +226,11 @@ def nontensor(state: State, value: Value) -> Nontensor | None:
     if type(value) is tuple:
         return "tuple"
     if isinstance(value, Ref):
-        listed = state.heap.get(value.id)  # An open one may be a tuple of which not all is known.
-        return "list" if isinstance(listed, Sequence) and listed.kind == "list" and not listed.open else None
+        record = state.heap.get(value.id)
+        if isinstance(record, Mapping):
+            return "dict"
+        # An open one may be a tuple of which not all is known.
+        return "list" if isinstance(record, Sequence) and record.kind == "list" and not record.open else None
     if not isinstance(value, Unknown) or _is_guess(value):
         return None
     return _NONTENSORS.get(value.kind or "")

@@ -10,7 +10,8 @@ from .registry import fault, legal
 CALLS = ("{t}.utils.checkpoint.checkpoint", "{t}.utils.checkpoint.checkpoint", "checkpoint")
 
 
-def _call(p: Program) -> str:
+def checkpoint_name(p: Program) -> str:
+    """Import the function, and return what the program calls it."""
     name = p.text(p.pick(*CALLS))
     if name == "checkpoint":
         p.module("checkpoint")
@@ -23,7 +24,7 @@ def _call(p: Program) -> str:
 def inputs_without_grad(p: Program) -> None:
     """A reentrant checkpoint of inputs that require no gradient has none."""
     m = model(p)
-    y = p.tensor((3, 2), "{c}({m}, {x}, use_reentrant=True)", c=_call(p), m=m, x=batch(p, 4))
+    y = p.tensor((3, 2), "{c}({m}, {x}, use_reentrant=True)", c=checkpoint_name(p), m=m, x=batch(p, 4))
     p.line("{y}.sum().backward()", y=y)
 
 
@@ -33,7 +34,7 @@ def keywords_to_reentrant(p: Program) -> None:
     name = p.fresh("block", "run_block", "segment")
     p.define("def {n}(x, scale=1.0):\n    return (x * scale).tanh()", n=name)
     w = leaf(p, (3,))
-    finish(p, p.tensor((3,), "{c}({n}, {w}, use_reentrant=True, scale=2.0)", c=_call(p), n=name, w=w))
+    finish(p, p.tensor((3,), "{c}({n}, {w}, use_reentrant=True, scale=2.0)", c=checkpoint_name(p), n=name, w=w))
 
 
 @fault("checkpoint", 2)
@@ -41,7 +42,11 @@ def grad_through_reentrant(p: Program) -> None:
     """`autograd.grad` does not go through a reentrant checkpoint."""
     w = leaf(p, (3,))
     y = p.tensor(
-        (3,), "{c}({t}.{f}, {w}, use_reentrant=True)", c=_call(p), w=w, f=p.pick("tanh", "exp", "sigmoid", "sin")
+        (3,),
+        "{c}({t}.{f}, {w}, use_reentrant=True)",
+        c=checkpoint_name(p),
+        w=w,
+        f=p.pick("tanh", "exp", "sigmoid", "sin"),
     )
     p.line(
         p.pick(
@@ -58,7 +63,7 @@ def _checkpointed(p: Program, m: Model, options: str) -> None:
     x = batch(p, 4)
     if "True" in options or p.chance(0.3):
         p.line("{x}.requires_grad_()", x=x)
-    y = p.tensor((3, 2), "{c}({m}, {x}, {o})", c=_call(p), m=m, x=x, o=options)
+    y = p.tensor((3, 2), "{c}({m}, {x}, {o})", c=checkpoint_name(p), m=m, x=x, o=options)
     p.line("{y}.pow(2).mean().backward()", y=y)
 
 
@@ -74,5 +79,5 @@ def right_grad(p: Program) -> None:
     name = p.fresh("block", "run_block", "segment")
     p.define("def {n}(x, scale=1.0):\n    return (x * scale).tanh()", n=name)
     w = leaf(p, (3,))
-    y = p.tensor((3,), "{c}({n}, {w}, use_reentrant=False, scale=2.0)", c=_call(p), n=name, w=w)
+    y = p.tensor((3,), "{c}({n}, {w}, use_reentrant=False, scale=2.0)", c=checkpoint_name(p), n=name, w=w)
     p.line("g, = {autograd}.grad({y}.sum(), {w})\nprint(g)", y=y, w=w)

@@ -66,6 +66,24 @@ def _define(
     return name
 
 
+def right(p: Program) -> str:
+    """Define a function whose gradient is right; return its name."""
+    return _define(p)
+
+
+def function_in_place(p: Program) -> str:
+    """Define a function that writes to its argument, and marks and returns it; return its name."""
+    return _define(
+        p,
+        body=Body("x.mul_(2)", "x", "grad * 2"),
+        saves="",
+        loads="",
+        marks="{c}.mark_dirty(x)",
+        forward="{f}",
+        result="x",
+    )
+
+
 def _apply(p: Program, name: str, x: Var, rest: str = "") -> Var:
     if p.chance(0.3):
         alias = p.let("{n}.apply", "op_fn", "apply_op", "my_op", n=name)
@@ -156,16 +174,7 @@ def _used_in_place(p: Program, name: str) -> None:
 @fault("custom")
 def dirty_leaf(p: Program) -> None:
     """A function that writes in place is applied to a leaf."""
-    name = _define(
-        p,
-        body=Body("x.mul_(2)", "x", "grad * 2"),
-        saves="",
-        loads="",
-        marks="{c}.mark_dirty(x)",
-        result="x",
-        forward="{f}",
-    )
-    finish(p, _apply(p, name, leaf(p, (3,))))
+    finish(p, _apply(p, function_in_place(p), leaf(p, (3,))))
 
 
 @fault("custom", 2)
@@ -206,7 +215,7 @@ def transformed(p: Program) -> None:
 @legal("custom", 3)
 def right_function(p: Program) -> None:
     """A function as it should be."""
-    _used(p, _define(p))
+    _used(p, right(p))
 
 
 @legal("custom", 2)
@@ -226,18 +235,7 @@ def right_function_of_a_number(p: Program) -> None:
 @legal("custom", 2)
 def right_function_in_place(p: Program) -> None:
     """What is written in place is marked, and returned."""
-    _used_in_place(
-        p,
-        _define(
-            p,
-            body=Body("x.mul_(2)", "x", "grad * 2"),
-            saves="",
-            loads="",
-            marks="{c}.mark_dirty(x)",
-            forward="{f}",
-            result="x",
-        ),
-    )
+    _used_in_place(p, function_in_place(p))
 
 
 @legal("custom")

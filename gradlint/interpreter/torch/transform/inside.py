@@ -14,7 +14,7 @@ from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.contexts import SAVED_HOOKS
+from gradlint.interpreter.python.contexts import saves_by_hooks
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.tensor import new_leaf, new_tensor
 from gradlint.interpreter.torch.transform.level import Level
@@ -58,7 +58,7 @@ class Asked(NamedTuple):
 
 def run(machine: Machine, state: State, level: Level, function: Value, args: Args, node: cst.CSTNode) -> Value:
     """Return what the function gives; `raised` where torch certainly refuses something in it, or its paths part."""
-    if level.kind == "reverse" and state.facts.get(SAVED_HOOKS) == "on":
+    if level.kind == "reverse" and saves_by_hooks(state):
         unsupported(machine, node, "saved-hooks", "", level)
         return RAISED
     with entered(machine, level):
