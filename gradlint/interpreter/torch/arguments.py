@@ -18,6 +18,7 @@ from gradlint.facts.guards import Guard, Guarded, guarded
 from gradlint.facts.names import meant_keyword
 from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state
 from gradlint.interpreter.torch.tensor import is_of_torch, known_tensor, tensor_at
@@ -35,6 +36,13 @@ def refuses_call(machine: Machine, state: State, ref: Ref, module: Instance, arg
     defaults = {} if known is None else known.defaults
     made = {**defaults, **{name: _known(machine, state, one) for name, one in module.config.items()}}
     return refuses_arguments(machine, state, f"{path}.forward", args, node, made)
+
+
+def refuses_inherited(
+    machine: Machine, state: State, record: Instance, path: str, args: Args, node: cst.CSTNode
+) -> bool:
+    """Report arguments that a method which torch gives an object does not take; return True where it raises."""
+    return not has_unknown_base(state, record.cls) and refuses_arguments(machine, state, path, args, node)
 
 
 def refuses_arguments(

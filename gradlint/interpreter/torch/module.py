@@ -34,7 +34,7 @@ from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.arguments import refuses_arguments, refuses_call
+from gradlint.interpreter.torch.arguments import refuses_call, refuses_inherited
 from gradlint.interpreter.torch.custom_ops import CUSTOM_OP
 from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
@@ -336,7 +336,7 @@ def call_module_method(
         if method is not None:
             if record.module.uninitialised:
                 refuse_uninitialised(machine, state, ref, record, node)
-            if refuses_arguments(machine, state, f"torch.nn.Module.{name}", args, node):
+            if refuses_inherited(machine, state, record, f"torch.nn.Module.{name}", args, node):
                 return Unknown("raised")
             return method(machine, state, ref, args, node)
     elif path == SAMPLER:
@@ -360,7 +360,7 @@ def call_module_method(
             return call_scheduler(machine, state, ref, base, name, args, node)
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
-            if refuses_arguments(machine, state, f"torch.optim.Optimizer.{name}", args, node):
+            if refuses_inherited(machine, state, record, f"torch.optim.Optimizer.{name}", args, node):
                 return Unknown("raised")
             return step(machine, state, ref, args, node)
     return unknown_call(machine, state, (ref, *args.values()), node)

@@ -19,7 +19,7 @@ from gradlint.facts import fact
 from gradlint.facts.names import MODULE, names_of
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
-from gradlint.interpreter.torch.parameters import module_base, modules_of
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, modules_of
 from gradlint.interpreter.torch.tensor import is_of_torch, nontensor
 
 Part: TypeAlias = Literal["parameter", "buffer", "module"]
@@ -108,7 +108,7 @@ def refuses_items(
     """Report a part that a container of modules does not take, or its key; return True where torch raises."""
     record = state.at(ref, Instance)
     path = module_base(state, record)
-    if path not in MODULES:
+    if path not in MODULES or has_unknown_base(state, record.cls):
         return False
     about, text = "key", next((one for key in keys if (one := _wrong_key(state, record, key))), None)
     if text is None and any(is_no_module(state, value) for value in values):
@@ -127,10 +127,13 @@ def _wrong_key(state: State, record: Instance, key: Value) -> str | None:
     return _wrong_name(state, record, "module", key)
 
 
+_WITHOUT_FORWARD = {"torch.nn.Module", *LISTS, *DICTS} - {"torch.nn.Sequential"}
+
+
 def lacks_forward(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> bool:
     """Report a call of a module made in sight whose class has no `forward`; return True where torch raises."""
-    known = not record.open and not record.module.foreign and isinstance(record.syntax, cst.Call)
-    if not known or has_unknown_base(state, record.cls) or may_be_another(state, ref):
+    known = module_base(state, record) in _WITHOUT_FORWARD and not record.open and isinstance(record.syntax, cst.Call)
+    if not known or record.module.foreign or has_unknown_base(state, record.cls) or may_be_another(state, ref):
         return False
     if any(find_in_class(state, record.cls, name) is not None for name in ("forward", "__call__", "__getattr__")):
         return False

@@ -16,7 +16,7 @@ from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Tensor, Value
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.classes import find_in_class
+from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.torch.module_parts import place_of
 from gradlint.interpreter.torch.parameters import modules_of, parameters_of
 from gradlint.interpreter.torch.reparametrized import way_of
@@ -87,6 +87,8 @@ def _is_plain(state: State, ref: Ref) -> bool:
             return False
         if any(way_of(value) is not None for value in record.attrs.values()):
             return False
+        if has_unknown_base(state, record.cls):
+            return False
         if any(find_in_class(state, record.cls, name) is not None for name in _OWN):
             return False
     return True
@@ -106,9 +108,9 @@ def _compared(
     if not strict:
         return None
     missing = (name for name, _ in own if name not in names and (other is None or place_of(state, other, name) is None))
-    if not is_open and (name := next(missing, None)) is not None:
-        return f'Missing key(s) in state_dict: "{name}"'
+    first = None if is_open else next(missing, None)
+    if first is not None:
+        return f'Missing key(s) in state_dict: "{first}"'
     unexpected = (name for name in names if place_of(state, ref, name) is None)
-    if not more and (name := next(unexpected, None)) is not None:
-        return f'Unexpected key(s) in state_dict: "{name}"'
-    return None
+    first = None if more else next(unexpected, None)
+    return None if first is None else f'Unexpected key(s) in state_dict: "{first}"'
