@@ -22,7 +22,10 @@ from typing import Any
 
 import torch
 
-from gradlint.facts.deciding import OPEN, Described, Known, Listed, Shaped, value_of
+from gradlint.facts.deciding import Known, value_of
+from tools.guard_calls import OF_CLASS, called_with, known_of
+from tools.guards_by_hand import BY_HAND
+from tools.guards_by_hand.verify import defaults_in, seen
 from tools.measure_names import OUTPUT
 from tools.read_guards import Env, Found, Reader, defining
 
@@ -95,8 +98,6 @@ BASE: Mapping[str, tuple[str, ...]] = {
     "dataset": ("[1, 2, 3]", "[]"),
 }
 """Values of parameters that take objects."""
-OF_CLASS = "self_"
-"""Before the parameters of a module's constructor, in the tests of its `forward`."""
 
 
 def candidates(name: str, default: Any, strings: Iterable[str]) -> list[str]:
@@ -111,24 +112,6 @@ def candidates(name: str, default: Any, strings: Iterable[str]) -> list[str]:
     if isinstance(default, tuple):
         return [*PAIRS, *texts]
     return [*NUMBERS, "None", "'no such'", *map(repr, strings), "True", *PAIRS, *LISTS, *TENSORS]
-
-
-def known_of(source: str) -> Known:
-    value = eval(source, {"torch": torch})
-    return known_value(value)
-
-
-def known_value(value: Any) -> Known:
-    if isinstance(value, torch.Tensor):
-        return Shaped(tuple(value.shape))
-    if isinstance(value, torch.optim.Optimizer):
-        groups = (OPEN,) * len(value.param_groups)
-        return Described(frozenset({"Optimizer"}), {"param_groups": groups, "defaults": tuple(value.defaults)})
-    if isinstance(value, torch.nn.Module):
-        return Described(frozenset({"Module"}))
-    if isinstance(value, (tuple, list)):
-        return (Listed if isinstance(value, list) else tuple)(map(known_value, value))
-    return value if isinstance(value, (bool, int, float, str, type(None))) else OPEN
 
 
 def names_in(test: ast.expr, parameters: Iterable[str]) -> list[str]:
@@ -159,13 +142,10 @@ def trials(
         given = {}
         for name, source in zip(names, chosen, strict=True):
             if source:
-                known[name] = _KNOWN.setdefault(source, known_of(source))
+                known[name] = known_of(source)
                 given[name] = source
         if value_of(test, known) is True:
             yield given
-
-
-_KNOWN: dict[str, Known] = {}
 
 
 def filled(path: str, takes: Mapping[str, inspect.Parameter], given: Mapping[str, str]) -> Iterator[str]:
@@ -180,16 +160,7 @@ def filled(path: str, takes: Mapping[str, inspect.Parameter], given: Mapping[str
     for chosen in islice(product(*pools), 24):
         everything = {**dict(zip(rest, chosen, strict=True)), **given}
         made = {name: everything[name] for name in takes if name in everything}
-        of_class = {name.removeprefix(OF_CLASS): one for name, one in made.items() if name.startswith(OF_CLASS)}
-        given_now = {name: one for name, one in made.items() if not name.startswith(OF_CLASS)}
-        if path.endswith(".forward"):
-            yield f"{path.removesuffix('.forward')}({_written(of_class)})({_written(given_now)})"
-        else:
-            yield f"{path}({_written(given_now)})"
-
-
-def _written(arguments: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in arguments.items())
+        yield called_with(path, made)
 
 
 def raised_at(call: str) -> tuple[str, str, int] | None:
@@ -351,6 +322,9 @@ def main() -> None:
                 found[f"{path}.forward"] = one
         if isinstance(function, type) and issubclass(function, torch.optim.lr_scheduler.LRScheduler):
             found[f"{path}.step"] = {"takes": spelled(parameters(function.step) or {})}
+    for hand in BY_HAND:
+        one = found.setdefault(hand.path, {"takes": [*hand.takes], "native": True} if hand.takes else {"takes": []})
+        one.setdefault("refuses_by_hand", []).extend(seen(hand, defaults_in(found, hand.path)))
     lines = [f"{json.dumps(path)}: {json.dumps(one)}" for path, one in sorted(found.items())]
     GUARDS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 

@@ -9,8 +9,9 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeGuard
 
+from gradlint.domain.dtype import DType
 from gradlint.domain.shape import Shape
 
 
@@ -25,9 +26,10 @@ OPEN: Final = Open()
 
 
 class Shaped(NamedTuple):
-    """What is known of a tensor: sizes that are no numbers are open."""
+    """What is known of a tensor: sizes that are no numbers are open, and so is an element type of None."""
 
     shape: Shape
+    dtype: DType = None
 
 
 class Listed(tuple[object, ...]):
@@ -142,9 +144,19 @@ def _compare(test: ast.Compare, known: Mapping[str, Known]) -> Known:
 def _compared(how: ast.cmpop, one: Known, other: Known) -> Known:
     if isinstance(how, (ast.Is, ast.IsNot)) and other is None and one is not OPEN:
         return (one is None) is isinstance(how, ast.Is)
+    if isinstance(how, (ast.Eq, ast.NotEq)) and _are_unlike(one, other):
+        return isinstance(how, ast.NotEq)
     if not _is_whole(one) or not _is_whole(other):
         return OPEN
     return _COMPARED[type(how)](one, other) if type(how) in _COMPARED else OPEN
+
+
+def _are_unlike(one: Known, other: Known) -> bool:
+    """Return whether two tuples differ in their length, or in items that are known."""
+    if type(one) is not tuple or type(other) is not tuple:
+        return False
+    pairs = zip(one, other, strict=False)
+    return len(one) != len(other) or any(_is_whole(a) and _is_whole(b) and a != b for a, b in pairs)
 
 
 def _is_whole(value: Known) -> bool:
@@ -155,10 +167,20 @@ def _is_whole(value: Known) -> bool:
 
 
 def _item(test: ast.Subscript, known: Mapping[str, Known]) -> Known:
-    value, index = value_of(test.value, known), value_of(test.slice, known)
-    if isinstance(value, tuple) and not isinstance(value, Shaped) and isinstance(index, int):
-        return value[index]
-    return OPEN
+    value = value_of(test.value, known)
+    if not isinstance(value, tuple) or isinstance(value, Shaped):
+        return OPEN
+    if isinstance(test.slice, ast.Slice):
+        bounds = [one and value_of(one, known) for one in (test.slice.lower, test.slice.upper)]
+        known_bounds = [one for one in bounds if one is None or isinstance(one, int)]
+        return _as_was(value, value[slice(*known_bounds)]) if len(known_bounds) == 2 else OPEN
+    index = value_of(test.slice, known)
+    return value[index] if isinstance(index, int) else OPEN
+
+
+def _as_was(value: tuple[Known, ...], part: tuple[Known, ...]) -> tuple[Known, ...]:
+    """Return a part of a list as a list."""
+    return Listed(part) if isinstance(value, Listed) else part
 
 
 def _either(test: ast.IfExp, known: Mapping[str, Known]) -> Known:
@@ -197,6 +219,8 @@ def _attribute(test: ast.Attribute, known: Mapping[str, Known]) -> Known:
     value = value_of(test.value, known)
     if isinstance(value, Described):
         return value.attributes.get(test.attr, OPEN)
+    if isinstance(value, Shaped) and test.attr == "dtype":
+        return OPEN if value.dtype is None else value.dtype
     if not isinstance(value, Shaped) or value.shape is None:
         return OPEN
     if test.attr == "ndim":
@@ -214,7 +238,13 @@ def _function(name: str, given: list[ast.expr], known: Mapping[str, Known]) -> K
     values = [value_of(one, known) for one in given]
     if name == "len" and isinstance(values[0], tuple) and not isinstance(values[0], Shaped):
         return len(values[0])
-    return _BUILTINS[name](*values) if name in _BUILTINS and all(map(_is_whole, values)) else OPEN
+    ready = _is_tuple if name in _OF_ITEMS else _is_whole
+    return _BUILTINS[name](*values) if name in _BUILTINS and all(map(ready, values)) else OPEN
+
+
+def _is_tuple(value: Known) -> TypeGuard[tuple[Known, ...]]:
+    """Return whether a value is a tuple or list, whose items may be open."""
+    return isinstance(value, tuple) and not isinstance(value, Shaped)
 
 
 def _any_or_all(name: str, items: tuple[Known, ...]) -> Known:
@@ -229,7 +259,7 @@ def _several(given: ast.expr, known: Mapping[str, Known]) -> tuple[Known, ...] |
     """Return the items of a tuple, list, or comprehension over one."""
     if not isinstance(given, (ast.GeneratorExp, ast.ListComp)):
         value = value_of(given, known)
-        return value if isinstance(value, tuple) and not isinstance(value, Shaped) else None
+        return value if _is_tuple(value) else None
     source = given.generators[0]
     items = _several(source.iter, known)
     if items is None or len(given.generators) > 1:
@@ -279,8 +309,11 @@ def _is_instance(value: Known, kinds: ast.expr) -> Known:
 
 _KINDS: Mapping[str, type] = {"float": float, "int": int, "str": str, "bool": bool, "tuple": tuple, "list": list}
 
-_OF_TORCH = frozenset({"Tensor", "Optimizer", "Module", "PackedSequence"})
-"""Classes of torch: no constant is one, and an object of one is none of the others."""
+_OF_TORCH = frozenset({"Tensor", "Optimizer", "Module", "PackedSequence", "function"})
+"""Classes of torch, and functions: no constant is one, and an object of one is none of the others."""
+
+_OF_ITEMS = frozenset({"list", "tuple", "zip"})
+"""Builtins that do not look at the items that they are given."""
 
 _BUILTINS: Mapping[str, Callable[..., Known]] = {
     "set": lambda items: tuple(dict.fromkeys(items)),

@@ -19,19 +19,21 @@ from gradlint.facts.deciding import OPEN, Known
 class Guard(NamedTuple):
     """A test over the parameters after which a function raises an `error`; `message` is the expression of its text.
 
-    `call` is one that torch was seen to refuse for it, in Python.
+    `call` is one that torch was seen to refuse for it, in Python. `by_hand`: it was not read out of torch's source.
     """
 
     test: ast.expr
     error: str
     message: ast.expr
     call: str
+    by_hand: bool = False
 
 
 class Guarded(NamedTuple):
     """A function or class of torch: its parameters in order, with the defaults that are constants, and its guards.
 
     `optional`: the parameters that have a default, constant or not; `keyword_only` those that have no position.
+    `is_native`: torch takes the arguments in C++, perhaps by other names, too.
     """
 
     parameters: tuple[str, ...]
@@ -39,6 +41,11 @@ class Guarded(NamedTuple):
     optional: frozenset[str]
     keyword_only: frozenset[str]
     guards: tuple[Guard, ...]
+    is_native: bool = False
+
+
+_BY_HAND = "refuses_by_hand"
+_REFUSES = ("refuses", _BY_HAND)
 
 
 @cache
@@ -72,9 +79,12 @@ def guarded(path: str) -> Guarded | None:
             optional.add(name)
             defaults[name] = ast.literal_eval(default) if default else OPEN
     guards = tuple(
-        Guard(_parsed(test), error, _parsed(message), call) for test, error, message, call in found.get("refuses", ())
+        Guard(_parsed(test), error, _parsed(message), call, key == _BY_HAND)
+        for key in _REFUSES
+        for test, error, message, call in found.get(key, ())
     )
-    return Guarded(tuple(names), defaults, frozenset(optional), frozenset(keyword_only), guards)
+    native = found.get("native", False)
+    return Guarded(tuple(names), defaults, frozenset(optional), frozenset(keyword_only), guards, native)
 
 
 @cache
@@ -84,11 +94,13 @@ def said() -> tuple[str, ...]:
     >>> {"Invalid learning rate: ", "Nesterov momentum requires a momentum and zero dampening"} <= set(said())
     True
     """
-    texts = (_parsed(message) for found in _data().values() for _, _, message, _ in found.get("refuses", ()))
-    return tuple(dict.fromkeys(one for text in texts if (one := _constant(text))))
+    refused = (one for found in _data().values() for key in _REFUSES for one in found.get(key, ()))
+    texts = (_parsed(message) for _, _, message, _ in refused)
+    return tuple(dict.fromkeys(one for text in texts if (one := constant_of(text))))
 
 
-def _constant(text: ast.expr) -> str:
+def constant_of(text: ast.expr) -> str:
+    """Return the longest part of a text that is the same in all calls."""
     parts = text.values if isinstance(text, ast.JoinedStr) else [text]
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return max(texts, key=len, default="")

@@ -10,9 +10,9 @@ from gradlint.domain.event import Refusal
 class ArgumentRefused(Refusal):
     """`function`, the path of a function or class of torch, is given an argument `name` that it does not take.
 
-    "value": torch raises with the message `text`. "unexpected": it has no argument of the name. "missing": it has one
-    that is not given. "many": it takes only as many by position as `text` says. "twice": the argument is given by
-    position and by name.
+    "value": torch raises with the message `text`; without a `name`, whatever is given. "unexpected": it has no argument
+    of the name. "missing": it has one that is not given. "many": it takes only as many by position as `text` says.
+    "twice": the argument is given by position and by name.
     """
 
     function: str

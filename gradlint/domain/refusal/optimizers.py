@@ -15,15 +15,15 @@ class NonleafInOptimizer(Refusal):
     made: cst.CSTNode | None
 
 
-Unfit: TypeAlias = Literal["tensor", "module", "method", "none", "item", "group", "nameless"]
+Unfit: TypeAlias = Literal["tensor", "module", "method", "none", "item", "group", "nameless", "set", "dict"]
 
 
 class UnfitParameters(Refusal):
     """An optimizer is given other things than an iterable of tensors or of groups.
 
-    In its place "tensor": a tensor; "module": a module; "method": a method that is not called; "none": None. In it
-    "item": what is no tensor, of a `kind`. "group": a list or tensor is added in place of a group; "nameless": a group
-    has no `params`.
+    In its place "tensor": a tensor; "module": a module; "method": a method that is not called; "none": None; "dict": a
+    dict with names. In it "item": what is no tensor, of a `kind`. "group": a list or tensor is added in place of a
+    group; "nameless": a group has no `params`; "set": they are a set.
     """
 
     given: Unfit

@@ -104,7 +104,7 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
             if method is not None:
                 machine.call(state, method, Args((index, value)), instr.node)
             else:
-                replace_module(machine, state, obj, record, index, value)
+                replace_module(machine, state, obj, record, index, value, instr.node)
 
 
 simple(Item, item)

@@ -11,16 +11,17 @@ from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.otherwise import may_be_another
 from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Ref, Unknown, Value
+from gradlint.domain.value import Args, Bound, External, Function, Instance, Ref, Unknown, Value
 from gradlint.facts.aliases import canonical
 from gradlint.facts.deciding import OPEN, Described, Known, Listed, Shaped, text_of, value_of
 from gradlint.facts.guards import Guard, Guarded, guarded
 from gradlint.facts.names import meant_keyword
 from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import known_items
-from gradlint.interpreter.torch.parameters import LISTS, is_module_path, optimizer_state
-from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
+from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state
+from gradlint.interpreter.torch.tensor import is_of_torch, known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
 
 
@@ -32,10 +33,16 @@ def refuses_call(machine: Machine, state: State, ref: Ref, module: Instance, arg
         return False
     path = module.cls.path
     known = guarded(path)
-    if known is None:
-        return False
-    made = {**known.defaults, **{name: _known(machine, state, one) for name, one in module.config.items()}}
+    defaults = {} if known is None else known.defaults
+    made = {**defaults, **{name: _known(machine, state, one) for name, one in module.config.items()}}
     return refuses_arguments(machine, state, f"{path}.forward", args, node, made)
+
+
+def refuses_inherited(
+    machine: Machine, state: State, record: Instance, path: str, args: Args, node: cst.CSTNode
+) -> bool:
+    """Report arguments that a method which torch gives an object does not take; return True where it raises."""
+    return not has_unknown_base(state, record.cls) and refuses_arguments(machine, state, path, args, node)
 
 
 def refuses_arguments(
@@ -67,7 +74,7 @@ def refuses_arguments(
 
 def _wrong_names(known: Guarded, path: str, args: Args, node: cst.Call) -> ArgumentRefused | None:
     """Return an argument too many, one that is given twice, of a name that no release has, or one that is missing."""
-    if any(arg.star for arg in node.args):
+    if known.is_native or any(arg.star for arg in node.args):
         return None  # What a dict holds, options decide: which of them belong together is not known.
     at_most = len(known.parameters) - len(known.keyword_only)
     if len(args.positional) > at_most and not args.open:
@@ -108,7 +115,7 @@ def _refused(
     name = path.removesuffix(".forward").removeprefix("torch.")
     sized = name in CHECKS or canonical(name) in CHECKS or name.removeprefix("nn.functional.") in CHECKS
     for guard in known.guards:
-        if not (sized and _is_about_sizes(guard)) and value_of(guard.test, values) is True:
+        if not (sized and not guard.by_hand and _is_about_sizes(guard)) and value_of(guard.test, values) is True:
             return ArgumentRefused(node, path, "value", _named(guard, values, args), text_of(guard.message, values))
     return None
 
@@ -130,22 +137,23 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
         return value
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
-        return Shaped(tensor_at(state, tensor).shape)
-    if isinstance(value, Ref) and isinstance(record := state.heap.get(value.id), Instance):
-        return _described(record)
+        record = tensor_at(state, tensor)
+        return Shaped(record.shape, record.dtype if is_of_torch(record) else None)
+    if isinstance(value, Ref) and isinstance(instance := state.heap.get(value.id), Instance):
+        return _described(state, instance)
+    if isinstance(value, (Function, Bound)):
+        return Described(frozenset({"function"}))
     items = None if isinstance(value, Unknown) else known_items(state, value)
     if items is None:
         return OPEN
     return (tuple if type(value) is tuple else Listed)([_known(machine, state, item) for item in items])
 
 
-def _described(record: Instance) -> Known:
-    """Return an optimizer or module of one of torch's own classes as the tests see it."""
-    if not isinstance(record.cls, External):
-        return OPEN
-    if is_module_path(record.cls.path):
+def _described(state: State, record: Instance) -> Known:
+    """Return a module, or an optimizer of one of torch's own classes, as the tests see it."""
+    if module_base(state, record) is not None:
         return Described(frozenset({"Module"}))
-    if not is_optimizer_path(record.cls.path):
+    if not isinstance(record.cls, External) or not is_optimizer_path(record.cls.path):
         return OPEN
     count, known = optimizer_state(record).groups, guarded(record.cls.path)
     attributes: dict[str, Known] = {}

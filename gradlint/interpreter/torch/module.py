@@ -20,10 +20,8 @@ from gradlint.domain.value import (
     External,
     Function,
     Instance,
-    Mapping,
     ModuleState,
     Ref,
-    Sequence,
     Tensor,
     Unknown,
     Value,
@@ -36,7 +34,7 @@ from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.arguments import refuses_call
+from gradlint.interpreter.torch.arguments import refuses_call, refuses_inherited
 from gradlint.interpreter.torch.custom_ops import CUSTOM_OP
 from gradlint.interpreter.torch.data_loader import SAMPLER, call_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
@@ -62,6 +60,7 @@ from gradlint.interpreter.torch.parameters import (
     spelled_out,
 )
 from gradlint.interpreter.torch.parametrizations import assign_parametrized
+from gradlint.interpreter.torch.registration import MODULE_DICT, is_no_module, lacks_forward, refuses_items
 from gradlint.interpreter.torch.reparametrized import computed, note_call, way_of
 from gradlint.interpreter.torch.scaler import SCALERS, call_helper, call_scheduler, is_scheduler_path
 from gradlint.interpreter.torch.tensor import UNCOUNTED, new_leaf, new_tensor
@@ -180,7 +179,7 @@ def set_module_attribute(
         if isinstance(old, Tensor) and old.parameter and _no_parameter(state, value):
             machine.emit(ParameterOverwritten(node, name, old.syntax))
             return
-        if isinstance(old, Instance) and module_base(state, old) is not None and _no_module(state, value):
+        if isinstance(old, Instance) and module_base(state, old) is not None and is_no_module(state, value):
             machine.emit(ChildOverwritten(node, name))
             return
     state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
@@ -196,15 +195,6 @@ def _no_parameter(state: State, value: Value) -> bool:
     if isinstance(value, Unknown):
         return value.kind in ("array", "number", "int", "str", "bool")
     return isinstance(value, (bool, int, float, str)) or type(value) is tuple
-
-
-def _no_module(state: State, value: Value) -> bool:
-    """Return whether a value is certainly neither a module nor None."""
-    if isinstance(value, Ref):
-        return isinstance(state.heap.get(value.id), (Tensor, Sequence, Mapping))
-    if isinstance(value, External):
-        return fact(value.path.removeprefix("torch.")) is not None and value.path.count(".") == 1
-    return isinstance(value, (bool, int, float, str, Function)) or type(value) is tuple
 
 
 def index_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value) -> Value:
@@ -227,8 +217,13 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
     return ref if record.module.foreign and isinstance(index, slice) else machine.symbol("item", ref, index)
 
 
-def replace_module(machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value) -> None:
+def replace_module(
+    machine: Machine, state: State, ref: Ref, record: Instance, index: Value, value: Value, node: cst.CSTNode
+) -> None:
     """container[index] = module"""
+    keys = (index,) if module_base(state, record) == MODULE_DICT else ()
+    if refuses_items(machine, state, ref, (value,), node, keys):
+        return
     names = list(record.attrs)
     if isinstance(index, int) and not record.module.foreign and -len(names) <= index < len(names):
         index = names[index]
@@ -267,12 +262,14 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)
         return result
+    if refuses_call(machine, state, ref, record, args, node):
+        return Unknown("raised")
     if base == "torch.nn.Sequential":
         value = args.get(0, "input")
         return _call_in_turn(machine, state, ref, tuple(parts(record).values()), Args((value,)), node)
-    if refuses_call(machine, state, ref, record, args, node):
-        return Unknown("raised")
     entry = fact(base.removeprefix("torch."))
+    if entry is None and lacks_forward(machine, state, ref, record, node):
+        return Unknown("raised")
     if entry is None or not entry.row.is_module:
         run_inside(machine, state, ref, node, None)
         return unknown_call(machine, state, (ref, *args.values()), node)
@@ -339,6 +336,8 @@ def call_module_method(
         if method is not None:
             if record.module.uninitialised:
                 refuse_uninitialised(machine, state, ref, record, node)
+            if refuses_inherited(machine, state, record, f"torch.nn.Module.{name}", args, node):
+                return Unknown("raised")
             return method(machine, state, ref, args, node)
     elif path == SAMPLER:
         return call_sampler(machine, state, ref, name, node)
@@ -361,6 +360,8 @@ def call_module_method(
             return call_scheduler(machine, state, ref, base, name, args, node)
         step = OPTIMIZER_METHODS.get(name)
         if step is not None:
+            if refuses_inherited(machine, state, record, f"torch.optim.Optimizer.{name}", args, node):
+                return Unknown("raised")
             return step(machine, state, ref, args, node)
     return unknown_call(machine, state, (ref, *args.values()), node)
 

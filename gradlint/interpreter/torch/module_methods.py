@@ -11,10 +11,9 @@ from gradlint.domain.dtype import is_floating, named
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.machine import Machine, Method
-from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.hooks import register
 from gradlint.interpreter.torch.inplace import bump
-from gradlint.interpreter.torch.module_parts import get_part, insert_part, update_parts
+from gradlint.interpreter.torch.module_parts import append_part, extend_parts, get_part, insert_part, update_parts
 from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     NAME,
@@ -24,6 +23,7 @@ from gradlint.interpreter.torch.parameters import (
     parameters_of,
 )
 from gradlint.interpreter.torch.registration import refuses_part
+from gradlint.interpreter.torch.state_dicts import note_taken, refuses_load
 from gradlint.interpreter.torch.switches import note_flag, note_whole
 from gradlint.interpreter.torch.tensor import UNINITIALIZED, refuses_uninitialized, tensor_at
 
@@ -188,23 +188,6 @@ def set_attribute(state: State, ref: Ref, name: Value, value: Value) -> None:
         state.put(ref.id, record.with_unnamed(value))
 
 
-def _append(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    record = state.at(ref, Instance)
-    value = args.get(0, "module")
-    state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
-    return ref
-
-
-def _extend(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    items = items_of(machine, state, args.get(0, "modules"), node)
-    record = state.at(ref, Instance)
-    attrs = dict(record.attrs)
-    for value in items.items:
-        attrs[str(len(attrs))] = value
-    state.put(ref.id, record._replace(attrs=attrs, open=record.open or items.open))
-    return ref
-
-
 def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """module.apply(f): f on every module."""
     for module, _ in list(modules_of(state, ref))[:24]:
@@ -214,18 +197,28 @@ def _apply(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     made = state.new(Mapping({}, True))
+    note_taken(state, made, ref, node)
     machine.announce(state, announcement.StateDictTaken(node, ref, made))
     return made
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict copies into each parameter in place; `strict` and `assign` may leave some as they were."""
+    if refuses_load(machine, state, ref, args, node):
+        return Unknown("raised")
     machine.announce(state, announcement.StateDictLoaded(node, ref, args.get(0, "state_dict")))
     certain = not (args.has(1, "strict") or args.has(2, "assign") or args.open)
     for _, parameter in parameters_of(state, ref)[0]:
         record = tensor_at(state, parameter)  # A parameter of a lazy module gets the size of what is loaded.
         state.put(parameter.id, record._replace(tags=record.tags - {UNINITIALIZED}))
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
+    return Unknown()
+
+
+def _loosened(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """A hook may change what is saved or loaded."""
+    record = state.at(ref, Instance)
+    state.put(ref.id, record._replace(module=record.module._replace(loose=True)))
     return Unknown()
 
 
@@ -275,17 +268,25 @@ METHODS: dict[str, Method] = {
     "register_buffer": _register_buffer,
     "register_module": _add_module,
     "add_module": _add_module,
-    "append": _append,
+    "append": append_part,
     "insert": insert_part,
     "get_submodule": get_part,
     "get_parameter": get_part,
     "get_buffer": get_part,
-    "extend": _extend,
+    "extend": extend_parts,
     "update": update_parts,
     "apply": _apply,
     "state_dict": _state_dict,
     "load_state_dict": _load,
     "reset_parameters": _reset,
+    **dict.fromkeys(
+        (
+            *("register_state_dict_pre_hook", "register_state_dict_post_hook", "_register_state_dict_hook"),
+            *("register_load_state_dict_pre_hook", "register_load_state_dict_post_hook"),
+            "_register_load_state_dict_pre_hook",
+        ),
+        _loosened,
+    ),
     "items": _listed(children_of),
     "values": _listed(lambda state, record: record.attrs.values()),
     "keys": _listed(lambda state, record: record.attrs),

@@ -16,6 +16,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parameters_of, parts
+from gradlint.interpreter.torch.registration import refuses_items
 from gradlint.interpreter.torch.tensor import nontensor
 
 _SEQUENTIAL = "torch.nn.Sequential"
@@ -36,11 +37,14 @@ def fill_container(
     if path in DICTS or (len(values) == 1 and isinstance(values[0], Ref) and isinstance(state[values[0]], Mapping)):
         pairs = machine.program.pairs(state, values[0]) if values else {}
         is_open = is_open or pairs is None
+        refuses_items(machine, state, ref, (pairs or {}).values(), node, pairs or ())
         attrs.update({str(name): value for name, value in (pairs or {}).items()})
     else:
         if path != _SEQUENTIAL and values:
             items = items_of(machine, state, values[0], node)
             values, is_open = items.items, is_open or items.open
+        if mistaken is None:
+            refuses_items(machine, state, ref, values, node)
         # Of a list of unknown length the items that are known are in it, at whatever places.
         hidden = [one for one in args.hidden if is_module(state, one)] if path == _SEQUENTIAL else []
         attrs.update({str(position): value for position, value in enumerate((*values, *hidden))})
@@ -96,10 +100,40 @@ def _renumbered(attrs: dict[str, Value]) -> dict[str, Value]:
     return fresh
 
 
+def append_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """container.append(module)"""
+    value = args.get(0, "module")
+    if refuses_items(machine, state, ref, (value,), node):
+        return Unknown("raised")
+    record = state.at(ref, Instance)
+    state.put(ref.id, record._replace(attrs={**record.attrs, str(len(record.attrs)): value}))
+    return ref
+
+
+def extend_parts(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """container.extend(modules)"""
+    given = args.get(0, "modules")
+    if is_single_part(state, given):
+        path = module_base(state, state.at(ref, Instance)) or ""
+        machine.emit(ContainerWantsList(node, path.rpartition(".")[2], "one"))
+        return Unknown("raised")
+    items = items_of(machine, state, given, node)
+    if refuses_items(machine, state, ref, items.items, node):
+        return Unknown("raised")
+    record = state.at(ref, Instance)
+    attrs = dict(record.attrs)
+    for value in items.items:
+        attrs[str(len(attrs))] = value
+    state.put(ref.id, record._replace(attrs=attrs, open=record.open or items.open))
+    return ref
+
+
 def insert_part(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """container.insert(index, module)"""
     record = state.at(ref, Instance)
     index, value = args.get(0, "index"), args.get(1, "module")
+    if refuses_items(machine, state, ref, (value,), node):
+        return Unknown("raised")
     names = list(parts(record))
     if not isinstance(index, int) or record.open or not all(name.isdigit() for name in names):
         state.put(ref.id, record.with_unnamed(value))
@@ -116,6 +150,8 @@ def update_parts(machine: Machine, state: State, ref: Ref, args: Args, node: cst
     if module_base(state, record) not in DICTS:
         return unknown_call(machine, state, (ref, *args.values()), node)
     pairs = machine.program.pairs(state, args.get(0, "modules"))
+    if refuses_items(machine, state, ref, (pairs or {}).values(), node, pairs or ()):
+        return Unknown("raised")
     named = {str(name): value for name, value in (pairs or {}).items()}
     state.put(ref.id, record._replace(attrs={**record.attrs, **named}, open=record.open or pairs is None))
     return None
@@ -178,7 +214,7 @@ def _refused(state: State, module: Value, given: Value, ties: bool) -> tuple[Mis
             kind = nontensor(state, value)
             if kind in ("number", "array"):
                 return "call-kind", kind
-            place = _place(state, module, key)
+            place = place_of(state, module, key)
             former = None if place is None else _attribute(state, *place)
             both = ties and isinstance(former, Ref) and type(value) is Ref
             if both and tied.setdefault(former, value) != value:
@@ -232,7 +268,7 @@ def _wrong_key(state: State, module: Value, args: Args) -> str | None:
     params, is_open = parameters_of(state, module)
     if is_open:
         return None
-    unknown = (str(key) for key in record.items if _place(state, module, key) is None)
+    unknown = (str(key) for key in record.items if place_of(state, module, key) is None)
     return next(unknown, next((name for name, _ in params if name not in record.items), None))
 
 
@@ -244,14 +280,14 @@ def _places(state: State, module: Value, given: Value) -> list[tuple[Ref, str, V
         if not isinstance(record, Mapping) or record.open:
             return None
         for path, value in record.items.items():
-            place = _place(state, module, path)
+            place = place_of(state, module, path)
             if place is None:
                 return None
             found.append((*place, value))
     return found
 
 
-def _place(state: State, module: Value, path: object) -> tuple[Ref, str] | None:
+def place_of(state: State, module: Value, path: object) -> tuple[Ref, str] | None:
     """Return the module that a dotted name leads to, and the last part of the name, if something stands there."""
     if not isinstance(path, str):
         return None

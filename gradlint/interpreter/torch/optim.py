@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import libcst as cst
 
 from gradlint.domain import announcement
+from gradlint.domain.otherwise import may_be_another
+from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.refusal.optimizers import NonleafInOptimizer, ParameterInTwoGroups, UnfitParameters
 from gradlint.domain.refusal.training_loop import ClosureIsValue, ClosureMissing
 from gradlint.domain.state import State, fresh_address
@@ -18,6 +20,7 @@ from gradlint.domain.value import (
     Mapping,
     NoGradient,
     OptimizerState,
+    Record,
     Ref,
     Sequence,
     Tensor,
@@ -28,11 +31,12 @@ from gradlint.domain.value import (
 from gradlint.interpreter.libraries.model_zoos import leaf_of
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.reachable import known_items, sequence_at
 from gradlint.interpreter.torch.gradient_layout import refuse_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.module_parts import is_single_part
 from gradlint.interpreter.torch.parameters import members_of, optimizer_state
+from gradlint.interpreter.torch.state_dicts import TakenFrom
 from gradlint.interpreter.torch.tensor import (
     NOT_SHOWN,
     SUMMARY,
@@ -43,6 +47,8 @@ from gradlint.interpreter.torch.tensor import (
     refuses_uninitialized,
     tensor_at,
 )
+
+_LBFGS = "torch.optim.LBFGS"
 
 
 def new_optimizer(machine: Machine, state: State, path: str, args: Args, node: cst.CSTNode) -> Ref:
@@ -86,6 +92,7 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     given = args.get(0, "params")
     machine.announce(state, announcement.OptimizerMade(node, ref, given, args.open))
     shared: list[Ref] = []
+    groups = None if args.open else _group_count(state, given)
     params, is_open = _collect(machine, state, given, node, shared)
     if is_open and not params and machine.assumes and machine.program.may_backpropagate:
         params = [_unseen_parameter(machine, state, node)]
@@ -100,7 +107,10 @@ def fill_optimizer(machine: Machine, state: State, ref: Ref, args: Args, node: c
     if record_.cls == External("torch.optim.Adagrad"):  # The others make their state in the first step.
         any(refuses_uninitialized(machine, state, one, "Adagrad", node) for one in params)
     attrs = {**record_.attrs, "param_groups": _groups(state, params, is_open)}
-    inner = OptimizerState(tuple(params), is_open, None if args.open else _group_count(state, given))
+    if record_.cls == External(_LBFGS) and isinstance(groups, int) and groups > 1:
+        text = "LBFGS doesn't support per-parameter options (parameter groups)"
+        machine.emit(ArgumentRefused(node, _LBFGS, "value", "params", text))
+    inner = OptimizerState(tuple(params), is_open, groups)
     state.put(ref.id, record_._replace(attrs=attrs, config=dict(args.keywords), inner=inner))
 
 
@@ -114,14 +124,25 @@ def _unfit(machine: Machine, state: State, given: Value, node: cst.CSTNode) -> U
         return UnfitParameters(node, "tensor")
     if is_single_part(state, given):
         return UnfitParameters(node, "module")
+    named = state[given] if isinstance(given, Ref) else None
+    if isinstance(named, Mapping):  # Its keys are its items.
+        of_state = TakenFrom(given.id) in state.facts if isinstance(given, Ref) else False
+        is_text = of_state or any(type(key) is str for key in named.items)
+        return UnfitParameters(node, "dict") if is_text else None
     items = known_items(state, given) or ()
     groups = [state[item] for item in items if isinstance(item, Ref) and isinstance(state[item], Mapping)]
     if not groups:
         kind = next((kind for item in items if (kind := _other_kind(machine, state, item))), None)
         return None if kind is None else UnfitParameters(node, "item", kind)
-    if any(isinstance(one, Mapping) and not one.open and "params" not in one.items for one in groups):
-        return UnfitParameters(node, "nameless")
-    return None
+    return next((found for one in groups if (found := _unfit_group(state, one, node)) is not None), None)
+
+
+def _unfit_group(state: State, group: Record, node: cst.CSTNode) -> UnfitParameters | None:
+    """Return what torch refuses of a group: one without parameters, and a set of them, which has no order."""
+    if not isinstance(group, Mapping) or "params" not in group.items:
+        return UnfitParameters(node, "nameless") if isinstance(group, Mapping) and not group.open else None
+    listed = sequence_at(state, group.items["params"])
+    return UnfitParameters(node, "set") if listed is not None and listed.kind == "set" else None
 
 
 def _other_kind(machine: Machine, state: State, item: Value) -> str | None:
@@ -137,12 +158,12 @@ def _other_kind(machine: Machine, state: State, item: Value) -> str | None:
 
 def _group_count(state: State, given: Value) -> int | None:
     """Return in how many groups an optimizer has put its parameters: one, unless it was given dicts."""
-    items = known_items(state, given)
-    if not items:
-        return None
-    groups = [one for one in items if isinstance(one, Ref) and isinstance(state[one], Mapping)]
-    tensors = [one for one in items if isinstance(one, Ref) and isinstance(state[one], Tensor)]
-    return len(groups) if len(groups) == len(items) else 1 if len(tensors) == len(items) else None
+    listed = sequence_at(state, given)
+    records = [state[one] if isinstance(one, Ref) else None for one in listed.items] if listed is not None else []
+    if records and isinstance(records[0], Tensor):
+        return 1  # Whatever follows is in the same.
+    whole = listed is not None and not listed.open and records
+    return len(records) if whole and all(isinstance(one, Mapping) for one in records) else None
 
 
 def _groups(state: State, params: Iterable[Ref], is_open: bool) -> Ref:
@@ -213,7 +234,7 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         machine.emit(ClosureIsValue(node))
         return Unknown("raised")
     # An optimizer of the program may have a step of its own.
-    if closure is None and not args.open and state.at(ref, Instance).cls == External("torch.optim.LBFGS"):
+    if closure is None and not args.open and state.at(ref, Instance).cls == External(_LBFGS):
         machine.emit(ClosureMissing(node))
     result = _evaluate(machine, state, ref, closure, node)
     params = members_of(state, ref)
@@ -285,6 +306,10 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     ):
         machine.emit(UnfitParameters(node, "group"))
         return Unknown("raised")
+    unfit = _unfit_group(state, state[group], node) if isinstance(group, Ref) else None
+    if unfit is not None:
+        machine.emit(unfit)
+        return Unknown("raised")
     more, more_open = _collect(machine, state, (group,), node)
     record = state.at(ref, Instance)
     _admit(machine, state, announcement.ParametersTaken(node, ref, group, more, complete=not more_open))
@@ -298,9 +323,46 @@ def _add_group(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     return None
 
 
+_STATE = "state of an optimizer"
+
+
+def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    return machine.symbol(_STATE, ref)
+
+
+def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    """load_state_dict(state): the groups are those of the optimizer (torch/optim/optimizer.py)."""
+    given = args.get(0, "state_dict")
+    at_once = isinstance(node, cst.Call) and len(node.args) == 1 and isinstance(node.args[0].value, cst.Call)
+    if not at_once or not isinstance(given, Unknown) or given.key is None or given.key[0] != _STATE:
+        return None
+    other = given.key[1]
+    text = _unlike(state, ref, other) if isinstance(other, Ref) else None
+    if text is not None:
+        machine.emit(ArgumentRefused(node, "torch.optim.Optimizer.load_state_dict", "value", "state_dict", text))
+        return Unknown("raised")
+    return None
+
+
+def _unlike(state: State, ref: Ref, other: Ref) -> str | None:
+    """Return what torch says of the state of an optimizer with other groups."""
+    if may_be_another(state, ref) or may_be_another(state, other):
+        return None
+    own, theirs = optimizer_state(state.heap.get(ref.id)), optimizer_state(state.heap.get(other.id))
+    if not isinstance(own.groups, int) or not isinstance(theirs.groups, int):
+        return None
+    if own.groups != theirs.groups:
+        return "loaded state dict has a different number of parameter groups"
+    whole = own.groups == 1 and own.open is False and theirs.open is False
+    if whole and len(members_of(state, ref)) != len(members_of(state, other)):
+        return "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+    return None
+
+
 OPTIMIZER_METHODS: dict[str, Method] = {
     "step": _step,
     "zero_grad": _zero_grad,
     "add_param_group": _add_group,
-    **{name: lambda machine, *_: Unknown() for name in ("state_dict", "load_state_dict")},
+    "state_dict": _state_dict,
+    "load_state_dict": _load,
 }

@@ -37,6 +37,7 @@ class ArgumentRefused(EventRule[refusal.ArgumentRefused]):
         "unexpected keyword argument|missing .* required|takes .* positional argument|got multiple values for",
         "expected np.ndarray|expected sequence of length|only one element tensors can be converted",
         "has conjugate bit set",
+        'missing the required "forward" function|should not be called',
         "name can.*t contain|name can.*t be empty|already exists|is not a Module subclass|cannot assign",
     )
     bad = """\
@@ -64,6 +65,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=T
         match event.reason:
             case "value":
                 said = f": {event.text.rstrip('.')}" if event.text else ""
+                if not event.name:
+                    return Report(event.node, f"`{shown}` cannot be called{said}: torch raises here")
                 return Report(event.node, f"`{shown}` refuses this value of `{event.name}`{said}: torch raises here")
             case "unexpected":
                 return Report(event.node, f"`{shown}` has no argument `{event.name}`: torch raises here")

@@ -39,6 +39,7 @@ class OptimizerWantsAList(EventRule[refusal.UnfitParameters]):
         "is not iterable",
         "optimizer can only optimize Tensors",
         "param_group must be a dict",
+        "need to be organized in ordered collections",
         "'params'",
     )
     fix = "safe"
@@ -70,6 +71,8 @@ _SAID: dict[refusal.Unfit, tuple[str, str]] = {
     "none": ("this optimizer is given None instead of parameters", _ALL),
     "item": ("this optimizer is given a list with {kind}, which holds tensors or groups only", _ALL),
     "group": ("`add_param_group` takes a dict", 'write `add_param_group({"params": params})`'),
+    "dict": ("this optimizer is given a dict, and takes its names for parameters", "pass `params.values()`"),
+    "set": ("the parameters of a group are a set, which has no order", "make them a list"),
     "nameless": ("a group of this optimizer has no `params`", 'write `{"params": params, ...}`'),
 }
 _KINDS = {
