@@ -23,12 +23,12 @@ from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
 from gradlint.concrete.measures import Measures
-from gradlint.concrete.operations import draws, look, name_of, requires_grad, versions
+from gradlint.concrete.operations import is_drawn, look, name_of, requires_grad, versions
 from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
-from gradlint.concrete.watcher import Known, Operation, Watcher, hearing
+from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, hearing
 from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.writes import Writes, memory_of
 
@@ -80,18 +80,11 @@ class Machine(TorchFunctionMode):
         self.losses: dict[tuple[int, int], losses.Given] = {}
         self.inside: list[Any] = []
         self.heard_inside: set[int] = set()
-        known = Known(self.training, self.exits.of, self.inside, self.heard_inside)
+        known = Known(self.training, self.exits.of, self.inside, self.heard_inside, places)
         self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))
-        self._on_backward = hearing(self.watchers, "backward_begins")
-        self._on_backpropagated = hearing(self.watchers, "backpropagated")
-        self._on_step = hearing(self.watchers, "step_begins")
-        self._on_stepped = hearing(self.watchers, "step_ended")
-        self._on_optimizer = hearing(self.watchers, "optimizer_made")
-        self._on_entered = hearing(self.watchers, "module_entered")
-        self._on_left = hearing(self.watchers, "module_left")
-        self._on_mode = hearing(self.watchers, "mode_switched")
+        self._hearing = {method: hearing(self.watchers, method) for method in ANNOUNCED}
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.blame = Blame(self.writes, self.training, self.exits.of)
 
@@ -187,46 +180,51 @@ class Machine(TorchFunctionMode):
     def _property(self, access: Any, args: tuple[Any, ...], result: Any, caller: Any) -> None:
         """Look at an access to a property of a tensor, after it."""
         if access == _GRAD_READ:
-            self.guarded(self._gradient_read, args[0])
+            self.guarded(self._gradient_read, args[0], result, caller)
         elif access == _GRAD_SET:
             self.guarded(self._gradient_set, args[0], caller)
         elif access == _DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
-            self.guarded(self._gradient_read, args[0])
+            self.guarded(self._noticed, args[0])
         elif access == _FLAG_SET:
-            if args[1] is True:
-                self.guarded(self._flagged, args[0], caller)
+            self.guarded(self._flagged, args[0], args[1], caller)
         elif caller.f_code.co_name == "add_param_group":
             self.guarded(self._optimizer_made, caller)
 
-    def module_entered(self, module: Any, place: Place) -> None:
-        """Tell of a call of a module."""
-        for hear in self._on_entered:
-            hear(module, place)
+    def tell(self, method: str, *given: Any) -> None:
+        """Tell the watchers of what happens, by the method that hears of it."""
+        for hear in self._hearing[method]:
+            hear(*given)
 
-    def module_left(self, result: Any, place: Place) -> None:
-        """Tell of the end of a call of an outermost module."""
-        for hear in self._on_left:
-            hear(result, place)
-
-    def mode_switched(self, module: Any, training: bool, place: Place) -> None:
-        """Tell of `train()` or `eval()`."""
-        for hear in self._on_mode:
-            hear(module, training, place)
+    def registered(self, module: Any, name: str, parameter: Any, place: Place, outside: Any) -> None:
+        """Tell of a parameter that a module registers, which was made in the frame `outside`."""
+        built = self.places.of(outside)
+        self.training.registered(name, parameter, place, built)
+        if isinstance(parameter, Tensor) and built is not None:
+            file = outside.f_code.co_filename
+            self.tell("registered", module, parameter, built if file.startswith((built.filename, _TORCH)) else None)
 
     def _gradient_set(self, leaf: Tensor, caller: Any) -> None:
         place = self.places.of(caller)
         if place is not None:
             self.training.cleared(leaf, place, caller.f_code.co_filename)
 
-    def _gradient_read(self, leaf: Tensor) -> None:
-        """Note that code outside of torch looks at a gradient, or may write past the version counter."""
+    def _gradient_read(self, tensor: Tensor, gradient: Tensor | None, caller: Any) -> None:
+        """Tell of a gradient that code outside of torch looks at."""
+        self._noticed(tensor)
+        place = self.places.of(caller)
+        if place is not None and place.code is caller.f_code:
+            self.tell("gradient_read", tensor, gradient, place)
+
+    def _noticed(self, leaf: Tensor) -> None:
+        """Note that code outside of torch looks at the gradient of a leaf, or may write past its version counter."""
         if leaf.requires_grad and leaf.grad_fn is None:
             self.training.leaf(leaf).read = True
 
-    def _flagged(self, tensor: Tensor, caller: Any) -> None:
+    def _flagged(self, tensor: Tensor, flag: bool, caller: Any) -> None:
         """Note a leaf that is made of a value that has lost its graph."""
-        cut, place = self.exits.of(tensor), self.places.of(caller)
+        place = self.places.of(caller)
+        cut = self.exits.of(tensor) if flag else None
         if cut is not None and place is not None and not tensor.is_inference():
             self.training.leaf(tensor).hack = cut, place
 
@@ -234,8 +232,7 @@ class Machine(TorchFunctionMode):
         optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
         if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
             self._optimizers.add(optimizer)
-            for hear in self._on_optimizer:
-                hear(optimizer, place)
+            self.tell("optimizer_made", optimizer, place)
 
     def _operated(
         self,
@@ -272,7 +269,7 @@ class Machine(TorchFunctionMode):
         if node is None:
             self.training.made(tracked[0], place)
             if func is Tensor.requires_grad_:
-                self._flagged(tracked[0], caller)
+                self._flagged(tracked[0], True, caller)
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
         label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args))
@@ -300,7 +297,7 @@ class Machine(TorchFunctionMode):
         for one in written:
             if requires_grad(one) and one.grad_fn is None:
                 leaf = self.training.leaf(one)
-                leaf.random, leaf.loaded = leaf.random or draws(func, name), leaf.loaded or name == "copy_"
+                leaf.random, leaf.loaded = is_drawn(func, name, leaf.random), leaf.loaded or name == "copy_"
             key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)
@@ -309,15 +306,15 @@ class Machine(TorchFunctionMode):
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
         """Look at the gradients that an optimizer is about to use."""
         leaves = self.training.step_begins(optimizer, closure, place)
-        for hear in self._on_step if not closure else ():
-            hear(optimizer, leaves, place)
+        if not closure:
+            self.tell("step_begins", optimizer, leaves, place)
 
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
         """Note that an optimizer has written its parameters."""
         place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
-        for hear in self._on_stepped if place is not None else ():
-            hear(optimizer, place)
+        if place is not None:
+            self.tell("step_ended", optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
                 key = memory_of(one) if one.grad is not None else None
@@ -357,8 +354,7 @@ class Machine(TorchFunctionMode):
 
     def _prepare(self, func: Any, args: Any, kwargs: Mapping[str, Any], place: Place, found: list[Any]) -> None:
         found.append(Call.of(func, args, kwargs, self._since))
-        for hear in self._on_backward:
-            hear(found[0], place)
+        self.tell("backward_begins", found[0], place)
 
     def _backpropagated(self, call: Call, place: Place, result: Any) -> None:
         if not call.fills:
@@ -372,5 +368,4 @@ class Machine(TorchFunctionMode):
         if call.fills:
             self.training.backpropagated(call.leaves, place)
             self.measures.backpropagated(call.roots)
-        for hear in self._on_backpropagated:
-            hear(call, place)
+        self.tell("backpropagated", call, place)
