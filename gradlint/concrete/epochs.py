@@ -1,4 +1,4 @@
-"""What a loop over epochs tells torch: a sampler the number of the epoch, a scheduler that the optimizer has stepped."""
+"""What a loop over epochs tells torch: a sampler the number of the epoch, and a scheduler when it is to step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Epochs(Watcher):
         if it.name == "randperm" and isinstance(sampler, distributed.DistributedSampler):
             self._begins(sampler, it.place)
 
-    def _begins(self, sampler: Any, place: Place) -> None:
+    def _begins(self, sampler: distributed.DistributedSampler[Any], place: Place) -> None:
         known = self._passes.get(id(sampler))
         if known is None or known.sampler() is not sampler:
             known = self._passes[id(sampler)] = Passes(weakref.ref(sampler), sampler.epoch, place)

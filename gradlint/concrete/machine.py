@@ -22,6 +22,7 @@ from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
+from gradlint.concrete.hidden import Hidden, writes
 from gradlint.concrete.measures import Measures
 from gradlint.concrete.operations import is_drawn, look, name_of, requires_grad, versions
 from gradlint.concrete.places import Place, Places, Spot
@@ -36,10 +37,11 @@ Tensor = torch.Tensor
 
 _GRAD: Any = inspect.getattr_static(Tensor, "grad")
 _GRAD_READ, _GRAD_SET = _GRAD.__get__, _GRAD.__set__
-_DATA_READ = inspect.getattr_static(Tensor, "data").__get__
+_DATA: Any = inspect.getattr_static(Tensor, "data")
+_DATA_READ, _DATA_SET = _DATA.__get__, _DATA.__set__
 _FLAG_SET = inspect.getattr_static(Tensor, "requires_grad").__set__
 _IS_LEAF_READ = inspect.getattr_static(Tensor, "is_leaf").__get__
-_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _FLAG_SET, _IS_LEAF_READ}
+_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _DATA_SET, _FLAG_SET, _IS_LEAF_READ}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
@@ -57,7 +59,7 @@ def _nothing() -> None:
 class Machine(TorchFunctionMode):
     """Watches one thread. `complain` says in one line why watching has ended."""
 
-    def __init__(self, places: Places, complain: Callable[[str], None]) -> None:
+    def __init__(self, places: Places, complain: Callable[[str], None], checksums: bool = False) -> None:
         super().__init__()
         self.places = places
         self.on = True
@@ -81,7 +83,8 @@ class Machine(TorchFunctionMode):
         self.inside: list[Any] = []
         self.heard_inside: set[int] = set()
         known = Known(self.training, self.exits.of, self.inside, self.heard_inside, places)
-        self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
+        self.hidden = Hidden(known, checksums)
+        self.watchers: list[Watcher] = [*(one(known) for one in WATCHERS), self.hidden]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))
         self._hearing = {method: hearing(self.watchers, method) for method in ANNOUNCED}
@@ -161,6 +164,8 @@ class Machine(TorchFunctionMode):
         given: list[Tensor] = []
         before: list[int] = []
         self.guarded(look, args, kwargs, given, before)
+        if self.hidden.is_live and writes(func):
+            self.guarded(self.hidden.may_write, given, self._number, self.places.of(caller))
         try:
             result = func(*args, **kwargs)
         except Exception as error:
@@ -186,6 +191,9 @@ class Machine(TorchFunctionMode):
         elif access == _DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
             self.guarded(self._noticed, args[0])
+            self.guarded(self.hidden.data_read, result)
+        elif access == _DATA_SET:
+            self.guarded(self.hidden.data_set, args[0], self._number, self.places.of(caller))
         elif access == _FLAG_SET:
             self.guarded(self._flagged, args[0], args[1], caller)
         elif caller.f_code.co_name == "add_param_group":
@@ -254,6 +262,7 @@ class Machine(TorchFunctionMode):
         after = versions(given) if before else before
         if after != before:
             self._written(func, given, before, after, place, caller)
+            self.hidden.written(given[0])
             made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if requires_grad(one)]
         file = caller.f_code.co_filename
@@ -281,6 +290,7 @@ class Machine(TorchFunctionMode):
             if LABEL in metadata and after == before and any(one is other for other in given):
                 continue  # `contiguous` may return what it was given: that was made before.
             metadata[LABEL] = label
+        self.hidden.labelled(tracked)
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 

@@ -57,8 +57,15 @@ class Watch:
     Between samples nothing of it is left in torch but the hooks of optimizers, which count.
     """
 
-    def __init__(self, places: Places, complain: Callable[[str], None], schedule: Schedule | None = None) -> None:
-        self.machine = Machine(places, complain)
+    def __init__(
+        self,
+        places: Places,
+        complain: Callable[[str], None],
+        schedule: Schedule | None = None,
+        *,
+        checksums: bool = False,
+    ) -> None:
+        self.machine = Machine(places, complain, checksums)
         self.sampler = Sampler(schedule or Schedule())
         self.clock = Clock()
         self._hooks: list[Any] = []

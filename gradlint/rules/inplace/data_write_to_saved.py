@@ -54,8 +54,16 @@ with torch.no_grad():
     good_shows = "x.grad.item() == 6"
 
     def check(self, event: HiddenWriteToSaved) -> Report | None:
-        """Report the write that the version counter does not see."""
+        """Report the write that the version counter does not see; the backward, where a run has not seen it either."""
         saver = operation(event.saver_op, event.saver)
+        if event.unseen:
+            return Report(
+                event.node,
+                f"what {saver} saved has changed, and its version counter has not: the gradient is silently wrong",
+                hint="write to a copy of what is saved: through `.data` or an array of numpy, torch does not see the "
+                "write",
+                related=((event.saver, f"{saver} saves it here"),),
+            )
         return Report(
             event.node,
             f"this write {_WAYS[event.numpy]} changes what {saver} saved: the gradient is silently wrong",
