@@ -34,7 +34,6 @@ _STORAGES = 1000
 _OTHER = -1, -1
 _STATISTICS = ("running_mean", "running_var")
 """Normalisations in training write to these past the version counter themselves, and do not read them in backward."""
-_HOOKS: Any = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
 _FILLS = ("fill", "sort", "put", "partition", "itemset")
 """Methods by which an array changes itself."""
 
@@ -54,21 +53,18 @@ class Hidden(Watcher):
 
     def __init__(self, known: Known, sums: bool) -> None:
         super().__init__(known)
-        self._sums = sums
-        self._aliases: dict[int, weakref.ref[Tensor]] = {}
+        self.sums = sums
+        self.aliases: dict[int, weakref.ref[Tensor]] = {}
+        """The tensors of `.data` that are alive."""
         self._writes: dict[int, list[Write]] = {}
         self._pending: list[tuple[int, Write]] = []
-        self._graph = False
+        self.graph = False
+        """Whether a graph may be alive."""
         self._found: dict[tuple[int, int], Seen] = {}
-
-    @property
-    def is_live(self) -> bool:
-        """Return whether a tensor of `.data` is alive while a graph may be."""
-        return self._graph and bool(self._aliases)
 
     def data_read(self, result: Tensor) -> None:
         """Note a tensor that shares memory with another one, and has a version counter of its own."""
-        key, aliases = id(result), self._aliases
+        key, aliases = id(result), self.aliases
         aliases[key] = weakref.ref(result, lambda _: aliases.pop(key, None))
 
     def _is_alias(self, tensor: Tensor) -> bool:
@@ -76,42 +72,42 @@ class Hidden(Watcher):
         return self._is_known(tensor) or (tensor._base is not None and self._is_known(tensor._base))
 
     def _is_known(self, tensor: Tensor) -> bool:
-        reference = self._aliases.get(id(tensor))
+        reference = self.aliases.get(id(tensor))
         return reference is not None and reference() is tensor
 
     def may_write(self, given: list[Tensor], number: int, place: Place | None) -> None:
         """Sum the memory that an operation may write to past the version counter of others, before it runs."""
         self._pending = []
-        for one in given[:1] if place is not None else ():
+        for one in given[:1] if place is not None and self.graph else ():
             memory, before = memory_of(one), checksum(one) if self._is_alias(one) else None
             if memory is not None and before is not None and place is not None:
                 lies = one.storage_offset(), one.shape, one.stride()
                 self._pending.append((memory[0], Write(number, place, before, one.dtype, lies)))
 
-    def written(self, tensor: Tensor) -> None:
-        """Note that a tensor was written."""
-        memory = memory_of(tensor)
+    def written(self, tensors: list[Tensor]) -> None:
+        """Note what such an operation has written."""
+        if not self._pending:
+            return
+        storages = {memory[0] for one in tensors if (memory := memory_of(one)) is not None}
+        for storage, write in self._pending:
+            if storage in storages:
+                self._note(storage, write)
+        self._pending = []
+
+    def _note(self, storage: int, write: Write) -> None:
         if len(self._writes) >= _STORAGES:
             self._writes.clear()
-        for storage, write in self._pending:
-            if memory is not None and memory[0] == storage:
-                self._writes.setdefault(storage, []).append(write)
-        self._pending = []
+        self._writes.setdefault(storage, []).append(write)
 
     def data_set(self, tensor: Tensor, number: int, place: Place | None) -> None:
         """Note that a tensor gets other memory, which what has saved a leaf reads from here on; values may be equal."""
-        memory = memory_of(tensor) if self._sums else None
+        memory = memory_of(tensor) if self.sums else None
         if memory is not None and place is not None:
             lies = tensor.storage_offset(), tensor.shape, tensor.stride()
-            self._pending = [(memory[0], Write(number, place, _OTHER, tensor.dtype, lies))]
-            self.written(tensor)
+            self._note(memory[0], Write(number, place, _OTHER, tensor.dtype, lies))
 
-    def labelled(self, made: list[Tensor]) -> None:
-        """Note that a graph grows; sum what was saved, unless hooks would compute it again."""
-        self._graph = True
-        packed = _HOOKS is not None and _HOOKS(True) is not None
-        if not packed and not self._sums:
-            return
+    def labelled(self, made: list[Tensor], packed: bool) -> None:
+        """Sum what operations have saved, unless it is `packed` by hooks, which would compute it again to be read."""
         stack: list[Any] = [one.grad_fn for one in made if one.grad_fn is not None]
         while stack:
             node = stack.pop()
@@ -125,18 +121,18 @@ class Hidden(Watcher):
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Compare what the nodes have saved that this backward runs through."""
-        for way in call.ways if self._writes or self._sums else ():
+        for way in call.ways if self._writes or self.sums else ():
             label = way.label or _of_function(way.node)
             if label is None or _PACKED in way.node.metadata:
                 continue
-            seen = (self._summed if self._sums else self._overwritten)(way, label, place)
+            seen = (self._summed if self.sums else self._overwritten)(way, label, place)
             if seen is not None:
                 self._found.setdefault(seen.place.key, seen)
 
     def backpropagated(self, call: Call, place: Place) -> None:
         """Forget writes once a graph is freed: what others have saved is mostly younger."""
         if not call.retains:
-            self._graph = False
+            self.graph = False
             self._writes.clear()
 
     def _overwritten(self, way: Way, label: Label, place: Place) -> Seen | None:
@@ -172,7 +168,7 @@ class Hidden(Watcher):
     def paused(self) -> None:
         """Forget what may be otherwise afterwards."""
         self._writes.clear()
-        self._graph = False
+        self.graph = False
 
     def seen(self) -> Iterator[Seen]:
         """Yield the writes."""

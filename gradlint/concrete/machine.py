@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from gradlint.concrete import losses
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
+from gradlint.concrete.custom import Custom
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
 from gradlint.concrete.hidden import Hidden, writes
@@ -47,6 +48,8 @@ _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
 _PROFILER = {torch.ops.profiler._record_function_enter_new, torch.ops.profiler._record_function_exit._RecordFunction}
 _APART = {_SET_GRAD_ENABLED, *_BACKWARDS, *_PROFILER}
+_HOOKS: Any = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+"""Returns the hooks that pack what is saved, if there are any; they may compute it again when it is read."""
 _OPTIM = torch.optim.__path__[0]
 _TORCH = torch.__path__[0]
 _TICK = 0xFF
@@ -84,7 +87,8 @@ class Machine(TorchFunctionMode):
         self.heard_inside: set[int] = set()
         known = Known(self.training, self.exits.of, self.inside, self.heard_inside, places)
         self.hidden = Hidden(known, checksums)
-        self.watchers: list[Watcher] = [*(one(known) for one in WATCHERS), self.hidden]
+        self.custom = Custom(known)
+        self.watchers: list[Watcher] = [*(one(known) for one in WATCHERS), self.hidden, self.custom]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))
         self._hearing = {method: hearing(self.watchers, method) for method in ANNOUNCED}
@@ -164,7 +168,7 @@ class Machine(TorchFunctionMode):
         given: list[Tensor] = []
         before: list[int] = []
         self.guarded(look, args, kwargs, given, before)
-        if self.hidden.is_live and writes(func):
+        if self.hidden.aliases and writes(func):
             self.guarded(self.hidden.may_write, given, self._number, self.places.of(caller))
         try:
             result = func(*args, **kwargs)
@@ -262,7 +266,6 @@ class Machine(TorchFunctionMode):
         after = versions(given) if before else before
         if after != before:
             self._written(func, given, before, after, place, caller)
-            self.hidden.written(given[0])
             made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if requires_grad(one)]
         file = caller.f_code.co_filename
@@ -290,7 +293,12 @@ class Machine(TorchFunctionMode):
             if LABEL in metadata and after == before and any(one is other for other in given):
                 continue  # `contiguous` may return what it was given: that was made before.
             metadata[LABEL] = label
-        self.hidden.labelled(tracked)
+        self.hidden.graph = True
+        packed = _HOOKS is not None and _HOOKS(True) is not None
+        if packed or self.hidden.sums:
+            self.hidden.labelled(tracked, packed)
+        if self.custom.wrote:
+            self.custom.labelled()
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 
@@ -312,6 +320,8 @@ class Machine(TorchFunctionMode):
             if key is not None:
                 self.writes.note(key, name, place)
         self.training.written(written, name, place, caller.f_code.co_filename)
+        self.hidden.written(written)
+        self.custom.written(written, place, caller)
 
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
         """Look at the gradients that an optimizer is about to use."""

@@ -51,7 +51,41 @@ policy(torch.ones(1, 4)).sum().backward()
 """
 TRAIN = "(w * batch).sum().backward()"
 
+FUNCTION = """
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        {forward}
+
+    @staticmethod
+    def backward(ctx, gradient):
+        {backward}
+
+w = torch.ones(3, requires_grad=True)
+for _ in range(2):
+    h = w * 1
+    (Double.apply(h){also}).sum().backward()
+"""
+TWICE = "return gradient * 2"
+
 RIGHT = {
+    "an input is marked dirty after the write": FUNCTION.format(
+        forward="x.mul_(2)\n        ctx.mark_dirty(x)\n        return x", backward=TWICE, also=" + 1"
+    ),
+    "a copy is written": FUNCTION.format(
+        forward="x = x.clone()\n        x.mul_(2)\n        return x", backward=TWICE, also=" + h"
+    ),
+    "what is kept requires no grad": FUNCTION.format(
+        forward="ctx.scale = x.abs().max()\n        return x * 2", backward=TWICE, also=""
+    ),
+    "what is kept is saved": FUNCTION.format(
+        forward="ctx.save_for_backward(x)\n        return x * 2", backward=TWICE, also=""
+    ),
+    "a copy of the gradient is written": FUNCTION.format(
+        forward="return x * 2",
+        backward="gradient = gradient.clone()\n        gradient *= 2\n        return gradient",
+        also="",
+    ),
     "the memory is filled through an array": "x = torch.ones(4, requires_grad=True)\ngrad = torch.empty(4)\n"
     "grad.numpy()[:] = 1.0\n(x * 2).backward(grad)\n",
     "the memory is filled": "x = torch.ones(4, requires_grad=True)\n(x * 2).backward(torch.empty(4).fill_(2))\n",
@@ -103,6 +137,18 @@ layer(torch.ones(1, 4)).sum().backward()
 }
 
 WRONG = {
+    "an input is written": FUNCTION.format(
+        forward="x.mul_(2)  # GRD625\n        return x.clone()", backward=TWICE, also=" + h"
+    ),
+    "an input is kept": FUNCTION.format(
+        forward="ctx.x = x  # GRD622\n        return x * 2", backward="return gradient * 2 + 0 * ctx.x", also=""
+    ),
+    "a result is kept": FUNCTION.format(
+        forward="ctx.y = y = x * 2  # GRD622\n        return y", backward=TWICE, also=""
+    ),
+    "the gradient is written": FUNCTION.format(
+        forward="return x * 2", backward="gradient *= 2  # GRD628\n        return gradient", also=" * h"
+    ),
     "the memory is given to grad": "x = torch.ones(4, requires_grad=True)\n"
     "torch.autograd.grad(x * 2, x, grad_outputs=torch.ones(4).new_empty(4))  # GRD203\n",
     "the gradient of a result": "x = 2 * torch.ones(2, requires_grad=True)\nx.sum().backward()\n"
