@@ -25,7 +25,7 @@ from gradlint.concrete.tape import LABEL, Label, Way, saved
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.writes import memory_of
 from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
-from gradlint.domain.fault.inplace import HiddenWriteToSaved
+from gradlint.domain.fault.inplace import HiddenWriteToSaved, SavedMemoryChanged
 
 Tensor = torch.Tensor
 _SUMS = "gradlint.sums"
@@ -117,7 +117,7 @@ class Hidden(Watcher):
             elif _SUMS not in metadata:
                 metadata[_SUMS] = {name: checksum(value) for name, value in _saved(node)}
             below = (one for one, _ in node.next_functions if one is not None)
-            stack += [one for one in below if LABEL not in one.metadata and _SUMS not in one.metadata]
+            stack += [one for one in below if not {LABEL, _SUMS, _PACKED} & one.metadata.keys()]
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Compare what the nodes have saved that this backward runs through."""
@@ -162,7 +162,7 @@ class Hidden(Watcher):
             spot = _array_write(value, sys._getframe(1))
             if spot is not None:
                 return _seen(spot, label, place, numpy=True)
-            return _seen(place, label, place, unseen=True)
+            return Seen(SavedMemoryChanged, place, {"saver": label.place, "saver_op": label.op})
         return None
 
     def paused(self) -> None:
@@ -211,8 +211,8 @@ def _now(value: Tensor, write: Write) -> Checksum | None:
         return write.before
 
 
-def _seen(at: Place | Spot, label: Label, backward: Place, *, numpy: bool = False, unseen: bool = False) -> Seen:
-    fields = {"saver": label.place, "saver_op": label.op, "backward": backward, "numpy": numpy, "unseen": unseen}
+def _seen(at: Place | Spot, label: Label, backward: Place, *, numpy: bool = False) -> Seen:
+    fields = {"saver": label.place, "saver_op": label.op, "backward": backward, "numpy": numpy}
     return Seen(HiddenWriteToSaved, at, fields)
 
 

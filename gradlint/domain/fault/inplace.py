@@ -34,14 +34,19 @@ class HiddenWriteToSaved(Fault):
     """A write past the version counter changes what `saver` saved, so that the gradient of `backward` is wrong.
 
     `numpy`: it is a write to the array that a tensor shares its memory with; otherwise it goes through `.data`.
-    `unseen`: a run has found the memory changed, and does not know where; the node is `backward`.
     """
 
     saver: cst.CSTNode
     saver_op: str
     backward: cst.CSTNode
     numpy: bool = False
-    unseen: bool = False
+
+
+class SavedMemoryChanged(Fault):
+    """A backward reads what `saver` saved, and that has changed since; a run has not seen where it was written."""
+
+    saver: cst.CSTNode
+    saver_op: str
 
 
 class SkipOverwritten(Fault):

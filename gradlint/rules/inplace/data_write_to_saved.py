@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from gradlint.domain.fault.inplace import HiddenWriteToSaved
+from gradlint.domain.fault.inplace import HiddenWriteToSaved, SavedMemoryChanged
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import EventRule, Report
 
 
-class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
+class DataWriteToSaved(EventRule[HiddenWriteToSaved | SavedMemoryChanged]):
     """A value saved for backward is changed through `.data` or an array of numpy, which autograd does not notice.
 
     What torch does
@@ -53,10 +53,10 @@ with torch.no_grad():
 """
     good_shows = "x.grad.item() == 6"
 
-    def check(self, event: HiddenWriteToSaved) -> Report | None:
+    def check(self, event: HiddenWriteToSaved | SavedMemoryChanged) -> Report | None:
         """Report the write that the version counter does not see; the backward, where a run has not seen it either."""
         saver = operation(event.saver_op, event.saver)
-        if event.unseen:
+        if isinstance(event, SavedMemoryChanged):
             return Report(
                 event.node,
                 f"what {saver} saved has changed, and its version counter has not: the gradient is silently wrong",
