@@ -37,8 +37,6 @@ class Line:
 class Built(Watcher):
     """Looks at what modules make in `forward`, and call there."""
 
-    sought = (ModuleBuiltInForward,)
-
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self._lines: dict[tuple[int, int], Line] = {}
@@ -68,7 +66,9 @@ class Built(Watcher):
         weight = None if leaf is None else leaf.tensor()
         if reference is None or line is None or leaf is None or weight is None or reference() is not module:
             return
-        is_drawn = leaf.random and not leaf.loaded and not leaf.read and weight.data_ptr() == memory
+        is_drawn = (
+            leaf.random and not leaf.constant and not leaf.loaded and not leaf.read and weight.data_ptr() == memory
+        )
         if is_drawn and self._calls not in line.calls:
             line.calls.add(self._calls)
             line.called = place

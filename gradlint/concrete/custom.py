@@ -25,8 +25,6 @@ _UNMARKED = "gradlint.unmarked"
 class Custom(Watcher):
     """Looks at the nodes of custom functions, whose `forward` and `backward` are the program's own."""
 
-    sought = (TensorKeptOnCtx, GradientInplace)
-
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self._found: dict[tuple[str, tuple[int, int]], Seen] = {}

@@ -35,7 +35,6 @@ class Epochs(Watcher):
     """Follows distributed samplers, and the first steps of schedulers."""
 
     files = frozenset({distributed.__file__})
-    sought = (SchedulerBeforeOptimizer,)
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)

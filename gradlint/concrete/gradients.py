@@ -29,7 +29,6 @@ class Gradients(Watcher):
     functions = frozenset(
         getattr(owner, name) for owner in (torch, Tensor) for name in UNFILLED if hasattr(owner, name)
     )
-    sought = (GradientUninitialised, NonleafGradRead)
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)

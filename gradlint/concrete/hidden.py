@@ -147,7 +147,7 @@ class Hidden(Watcher):
         """Return the first write through `.data` to the memory of a saved tensor since it was saved."""
         memory = memory_of(value)
         writes = self._writes.get(memory[0], ()) if memory is not None else ()
-        return next((one for one in writes if one.number >= label.number), None)
+        return next((one for one in writes if one.number >= label.number and _overlaps(value, one)), None)
 
     def _summed(self, way: Way, label: Label, place: Place) -> Seen | None:
         """Return what has changed that a node has saved: the write, or else the backward that reads it."""
@@ -185,7 +185,7 @@ def _of_function(node: Any) -> Label | None:
     code = getattr(getattr(getattr(node, "_forward_cls", None), "forward", None), "__code__", None)
     if code is None or not Places.is_own(code.co_filename):
         return None
-    return Label(node._forward_cls.__name__, Place(code, 0), 0, ())
+    return Label(node._forward_cls.__name__, Place(code, 0), sys.maxsize, ())  # When it has saved is not known.
 
 
 def _saved(node: Any) -> Iterator[tuple[str, Tensor]]:
@@ -200,8 +200,20 @@ def _saved(node: Any) -> Iterator[tuple[str, Tensor]]:
                 yield f"{name} {number}", one
 
 
+def _overlaps(value: Tensor, write: Write) -> bool:
+    """Return whether a saved tensor has an element of the memory that was written, which is in the same storage."""
+    size = write.dtype.itemsize
+    if value.element_size() != size or value.layout is not torch.strided:
+        return False
+    offset, shape, stride = write.lies
+    with torch.no_grad():
+        mask = torch.zeros(value.untyped_storage().nbytes() // size, dtype=torch.bool)
+        mask.as_strided(shape, stride, offset).fill_(True)
+        return bool(mask.as_strided(value.shape, value.stride(), value.storage_offset()).any())
+
+
 def _now(value: Tensor, write: Write) -> Checksum | None:
-    """Return the checksum of the memory that was written, as it is now; of any part of it that is saved."""
+    """Return the checksum of the memory that was written, as it is now."""
     offset, shape, stride = write.lies
     try:
         with torch.no_grad():

@@ -25,7 +25,7 @@ from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
 from gradlint.concrete.hidden import Hidden, writes
 from gradlint.concrete.measures import Measures
-from gradlint.concrete.operations import is_drawn, look, name_of, requires_grad, versions
+from gradlint.concrete.operations import CONSTANTS, draws, look, name_of, requires_grad, versions
 from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
@@ -214,7 +214,8 @@ class Machine(TorchFunctionMode):
         self.training.registered(name, parameter, place, built)
         if isinstance(parameter, Tensor) and built is not None:
             file = outside.f_code.co_filename
-            self.tell("registered", module, parameter, built if file.startswith((built.filename, _TORCH)) else None)
+            is_own = file == built.filename or file.startswith(_TORCH)
+            self.tell("registered", module, parameter, built if is_own else None)
 
     def _gradient_set(self, leaf: Tensor, caller: Any) -> None:
         place = self.places.of(caller)
@@ -315,7 +316,8 @@ class Machine(TorchFunctionMode):
         for one in written:
             if requires_grad(one) and one.grad_fn is None:
                 leaf = self.training.leaf(one)
-                leaf.random, leaf.loaded = is_drawn(func, name, leaf.random), leaf.loaded or name == "copy_"
+                leaf.random, leaf.loaded = leaf.random or draws(func, name), leaf.loaded or name == "copy_"
+                leaf.constant = name in CONSTANTS
             key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)

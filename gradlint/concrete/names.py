@@ -24,7 +24,6 @@ class Names(Watcher):
     """Looks at what a network loads, and at the attributes of its parts."""
 
     files = frozenset({_MODULE})
-    sought = (ModuleFlag,)
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)

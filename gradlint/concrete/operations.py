@@ -11,7 +11,7 @@ from gradlint.concrete.calls import tensors_in
 
 Tensor = torch.Tensor
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_"})
-_CONSTANTS = frozenset({"constant_", "zeros_", "ones_", "eye_", "dirac_", "fill_", "zero_"})
+CONSTANTS = frozenset({"constant_", "zeros_", "ones_", "eye_", "dirac_", "fill_", "zero_"})
 
 
 def requires_grad(tensor: Tensor) -> bool:
@@ -57,11 +57,10 @@ def name_of(func: Any) -> str:
     return _NAMES.get(name, name)
 
 
-def is_drawn(func: Any, name: str, before: bool) -> bool:
-    """Return whether a tensor holds random numbers after a write, by one of its own or by one of `torch.nn.init`."""
-    if name in _CONSTANTS:
-        return False
-    return before or name in _DRAWS or getattr(func, "__module__", None) == "torch.nn.init"
+def draws(func: Any, name: str) -> bool:
+    """Return whether an operation fills a tensor with random numbers: one of its own, or of `torch.nn.init`."""
+    initialises = getattr(func, "__module__", None) == "torch.nn.init" and name not in CONSTANTS
+    return initialises or name in _DRAWS
 
 
 _NAMES = {

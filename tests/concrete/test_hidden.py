@@ -62,6 +62,23 @@ RIGHT = {
     "loss.backward()\n",
     "nothing is saved": "loss = (x + 1).sum()\nx.data.zero_()\nloss.backward()\n",
     "the same values in another memory": "loss = (x * x).sum()\nx.data = x.data.clone()\nloss.backward()\n",
+    "another part of the memory": "both = torch.ones(4, 2)\nleft, right = both[:, 0], both[:, 1]\n"
+    "loss = (x.sum() * left).sum()\nright.data.zero_()\nloss.backward()\n",
+    "before a custom function": """
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * ctx.saved_tensors[0] * gradient
+
+other = (x * 1).sum()
+x.data.zero_()
+(Square.apply(x).sum() + other).backward()
+""",
     "a copy": "loss = (x * x).sum()\nx.data.clone().zero_()\nloss.backward()\n",
     "two batches before a backward": "net = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.ReLU())\n"
     "(net(torch.randn(8, 2)).sum() + net(torch.randn(8, 2)).sum()).backward()\n",
