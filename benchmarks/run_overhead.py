@@ -57,9 +57,9 @@ def _loop(model: nn.Module, x: torch.Tensor, y: torch.Tensor) -> Loop:
 
 
 @contextlib.contextmanager
-def watched(schedule: Schedule) -> Iterator[Watch]:
+def watched(schedule: Schedule, *, checksums: bool = False) -> Iterator[Watch]:
     """Watch the block; this file stands for the user's."""
-    watch = Watch(Places(), print, schedule)
+    watch = Watch(Places(), print, schedule, checksums=checksums)
     watch.begin()
     try:
         yield watch
@@ -95,6 +95,7 @@ def ratios(loop: Loop, times: int, rounds: int) -> dict[str, float]:
     """Return how many times as long each way takes as the bare loop."""
     ways: dict[str, Callable[[], float]] = {
         "watched": lambda: _under(loop, times, watched(Schedule())),
+        "checksums": lambda: _under(loop, times, watched(Schedule(), checksums=True)),
         "between samples": lambda: Between(loop)(times),
         "anomaly mode": lambda: _under(loop, times, torch.autograd.set_detect_anomaly(True)),
     }

@@ -13,7 +13,7 @@ Tensor = torch.Tensor
 
 
 class Call:
-    """A call of backward or `grad`: its roots, and the nodes that it runs through."""
+    """A call of backward or `grad`: its roots, the gradients it is given, and the nodes that it runs through."""
 
     def __init__(
         self,
@@ -22,8 +22,10 @@ class Call:
         inputs: list[Tensor] | None,
         retains: bool,
         creates: bool,
+        gradients: list[Tensor],
         since: int = 0,
     ) -> None:
+        self.gradients = gradients
         self.name, self.roots, self.inputs, self.retains, self.creates = name, roots, inputs, retains, creates
         nodes = [root.grad_fn for root in roots]
         self.ways = nodes_below(nodes, since)
@@ -61,6 +63,7 @@ class Call:
             None if inputs is None else list(tensors_in((inputs,))),
             bool(given.get("create_graph") if retain is None else retain),
             bool(given.get("create_graph")),
+            list(tensors_in(given.get(name) for name in ("gradient", "grad_tensors", "grad_outputs"))),
             since,
         )
 

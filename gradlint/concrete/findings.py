@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 import os
 import re
@@ -18,6 +19,7 @@ from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.places import Places as Tracks
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.training import USELESS
+from gradlint.concrete.written import nodes_of
 from gradlint.domain.event import Event
 from gradlint.domain.fault import backward, modules, numerics, optimizers, training_loop
 from gradlint.domain.fault.lost_gradient import LostLeaf, ParameterNeverReached
@@ -182,12 +184,23 @@ def _explained(error: BaseException, configs: Configs, checker: Checker) -> Iter
     rows = {row for frame, row in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == place}
     if place is None or not os.path.isfile(place):
         return
+    rows |= set(_rows_of_functions(place, str(error), rows))
     errors = {rule.code: rule.error for rule in all_rules()}
     name = shown(place)
     for checked in check_paths([name], configs=configs, checker=checker).files:
         found = tuple(one for one in checked.findings if _explains(one, str(error), rows, errors.get(one.code)))
         if found:
             yield replace(checked, findings=found)
+
+
+def _rows_of_functions(file: str, said: str, rows: set[int]) -> Iterator[int]:
+    """Yield the rows of custom functions whose names torch says, or that are applied at one of the rows."""
+    applied = " ".join(linecache.getline(file, row) for row in rows)
+    for node in nodes_of(file):
+        if isinstance(node, ast.ClassDef) and re.search(
+            rf"\b{node.name}(Backward\b|\.backward\b|\.apply\b)", f"{said} {applied}"
+        ):
+            yield from range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _explains(finding: Finding, said: str, rows: set[int], pattern: str | None) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 from collections import deque
 from collections.abc import Collection, Iterator
@@ -13,8 +12,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from gradlint.concrete.places import Place, Places, Spot
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.tape import LIFE, label_of
+from gradlint.concrete.written import nodes_of, own_frames, spot_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import JOINS, UPDATES
 
@@ -37,14 +37,11 @@ class Holder(NamedTuple):
 
 def holder_of(lives: Collection[int]) -> Holder | None:
     """Search the frames of the program, the innermost first, for what holds the graphs of these lives, by their ids."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if Places.is_own(frame.f_code.co_filename):
-            for name, value in list(frame.f_locals.items()):
-                found = None if name.startswith("__") else _held(name, value, lives, frame, _DEPTH, set())
-                if found is not None:
-                    return found
-        frame = frame.f_back
+    for frame in own_frames(sys._getframe(1)):
+        for name, value in list(frame.f_locals.items()):
+            found = None if name.startswith("__") else _held(name, value, lives, frame, _DEPTH, set())
+            if found is not None:
+                return found
     return None
 
 
@@ -115,14 +112,10 @@ def _reached(last: Any, lives: Collection[int]) -> set[int]:
 def _grown(path: str, frame: FrameType) -> Spot | None:
     """Return the call in the file of the frame that adds to a list of this path."""
     name = frame.f_code.co_filename
-    try:
-        tree = ast.parse("".join(linecache.getlines(name)))
-    except (SyntaxError, ValueError):
-        return None
-    for node in ast.walk(tree):
+    for node in nodes_of(name):
         is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if is_call and node.func.attr in ("append", "extend", "insert") and ast.unparse(node.func.value) == path:  # type: ignore[attr-defined]
-            return Spot(name, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))  # type: ignore[attr-defined]
+            return spot_of(name, node)  # type: ignore[arg-type]
         if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == path:
-            return Spot(name, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))
+            return spot_of(name, node)
     return None

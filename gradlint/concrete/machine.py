@@ -20,15 +20,17 @@ from torch.overrides import TorchFunctionMode
 from gradlint.concrete import losses
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
+from gradlint.concrete.custom import Custom
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
+from gradlint.concrete.hidden import Hidden, writes
 from gradlint.concrete.measures import Measures
-from gradlint.concrete.operations import draws, look, name_of, requires_grad, versions
+from gradlint.concrete.operations import CONSTANTS, draws, look, name_of, requires_grad, versions
 from gradlint.concrete.places import Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
-from gradlint.concrete.watcher import Known, Operation, Watcher, hearing
+from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, hearing
 from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.writes import Writes, memory_of
 
@@ -36,15 +38,18 @@ Tensor = torch.Tensor
 
 _GRAD: Any = inspect.getattr_static(Tensor, "grad")
 _GRAD_READ, _GRAD_SET = _GRAD.__get__, _GRAD.__set__
-_DATA_READ = inspect.getattr_static(Tensor, "data").__get__
+_DATA: Any = inspect.getattr_static(Tensor, "data")
+_DATA_READ, _DATA_SET = _DATA.__get__, _DATA.__set__
 _FLAG_SET = inspect.getattr_static(Tensor, "requires_grad").__set__
 _IS_LEAF_READ = inspect.getattr_static(Tensor, "is_leaf").__get__
-_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _FLAG_SET, _IS_LEAF_READ}
+_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _DATA_SET, _FLAG_SET, _IS_LEAF_READ}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
 _PROFILER = {torch.ops.profiler._record_function_enter_new, torch.ops.profiler._record_function_exit._RecordFunction}
 _APART = {_SET_GRAD_ENABLED, *_BACKWARDS, *_PROFILER}
+_HOOKS: Any = getattr(torch._C._autograd, "_top_saved_tensors_default_hooks", None)
+"""Returns the hooks that pack what is saved, if there are any; they may compute it again when it is read."""
 _OPTIM = torch.optim.__path__[0]
 _TORCH = torch.__path__[0]
 _TICK = 0xFF
@@ -57,7 +62,7 @@ def _nothing() -> None:
 class Machine(TorchFunctionMode):
     """Watches one thread. `complain` says in one line why watching has ended."""
 
-    def __init__(self, places: Places, complain: Callable[[str], None]) -> None:
+    def __init__(self, places: Places, complain: Callable[[str], None], checksums: bool = False) -> None:
         super().__init__()
         self.places = places
         self.on = True
@@ -80,18 +85,13 @@ class Machine(TorchFunctionMode):
         self.losses: dict[tuple[int, int], losses.Given] = {}
         self.inside: list[Any] = []
         self.heard_inside: set[int] = set()
-        known = Known(self.training, self.exits.of, self.inside, self.heard_inside)
-        self.watchers: list[Watcher] = [one(known) for one in WATCHERS]
+        known = Known(self.training, self.exits.of, self.inside, self.heard_inside, places)
+        self.hidden = Hidden(known, checksums)
+        self.custom = Custom(known)
+        self.watchers: list[Watcher] = [*(one(known) for one in WATCHERS), self.hidden, self.custom]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))
-        self._on_backward = hearing(self.watchers, "backward_begins")
-        self._on_backpropagated = hearing(self.watchers, "backpropagated")
-        self._on_step = hearing(self.watchers, "step_begins")
-        self._on_stepped = hearing(self.watchers, "step_ended")
-        self._on_optimizer = hearing(self.watchers, "optimizer_made")
-        self._on_entered = hearing(self.watchers, "module_entered")
-        self._on_left = hearing(self.watchers, "module_left")
-        self._on_mode = hearing(self.watchers, "mode_switched")
+        self._hearing = {method: hearing(self.watchers, method) for method in ANNOUNCED}
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self.blame = Blame(self.writes, self.training, self.exits.of)
 
@@ -168,6 +168,8 @@ class Machine(TorchFunctionMode):
         given: list[Tensor] = []
         before: list[int] = []
         self.guarded(look, args, kwargs, given, before)
+        if self.hidden.aliases and writes(func):
+            self.guarded(self.hidden.may_write, given, self._number, self.places.of(caller))
         try:
             result = func(*args, **kwargs)
         except Exception as error:
@@ -187,46 +189,55 @@ class Machine(TorchFunctionMode):
     def _property(self, access: Any, args: tuple[Any, ...], result: Any, caller: Any) -> None:
         """Look at an access to a property of a tensor, after it."""
         if access == _GRAD_READ:
-            self.guarded(self._gradient_read, args[0])
+            self.guarded(self._gradient_read, args[0], result, caller)
         elif access == _GRAD_SET:
             self.guarded(self._gradient_set, args[0], caller)
         elif access == _DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
-            self.guarded(self._gradient_read, args[0])
+            self.guarded(self._noticed, args[0])
+            self.guarded(self.hidden.data_read, result)
+        elif access == _DATA_SET:
+            self.guarded(self.hidden.data_set, args[0], self._number, self.places.of(caller))
         elif access == _FLAG_SET:
-            if args[1] is True:
-                self.guarded(self._flagged, args[0], caller)
+            self.guarded(self._flagged, args[0], args[1], caller)
         elif caller.f_code.co_name == "add_param_group":
             self.guarded(self._optimizer_made, caller)
 
-    def module_entered(self, module: Any, place: Place) -> None:
-        """Tell of a call of a module."""
-        for hear in self._on_entered:
-            hear(module, place)
+    def tell(self, method: str, *given: Any) -> None:
+        """Tell the watchers of what happens, by the method that hears of it."""
+        for hear in self._hearing[method]:
+            hear(*given)
 
-    def module_left(self, result: Any, place: Place) -> None:
-        """Tell of the end of a call of an outermost module."""
-        for hear in self._on_left:
-            hear(result, place)
-
-    def mode_switched(self, module: Any, training: bool, place: Place) -> None:
-        """Tell of `train()` or `eval()`."""
-        for hear in self._on_mode:
-            hear(module, training, place)
+    def registered(self, module: Any, name: str, parameter: Any, place: Place, outside: Any) -> None:
+        """Tell of a parameter that a module registers, which was made in the frame `outside`."""
+        built = self.places.of(outside)
+        self.training.registered(name, parameter, place, built)
+        if isinstance(parameter, Tensor) and built is not None:
+            file = outside.f_code.co_filename
+            is_own = file == built.filename or file.startswith(_TORCH)
+            self.tell("registered", module, parameter, built if is_own else None)
 
     def _gradient_set(self, leaf: Tensor, caller: Any) -> None:
         place = self.places.of(caller)
         if place is not None:
             self.training.cleared(leaf, place, caller.f_code.co_filename)
 
-    def _gradient_read(self, leaf: Tensor) -> None:
-        """Note that code outside of torch looks at a gradient, or may write past the version counter."""
+    def _gradient_read(self, tensor: Tensor, gradient: Tensor | None, caller: Any) -> None:
+        """Tell of a gradient that code outside of torch looks at."""
+        self._noticed(tensor)
+        place = self.places.of(caller)
+        if place is not None and place.code is caller.f_code:
+            self.tell("gradient_read", tensor, gradient, place)
+
+    def _noticed(self, leaf: Tensor) -> None:
+        """Note that code outside of torch looks at the gradient of a leaf, or may write past its version counter."""
         if leaf.requires_grad and leaf.grad_fn is None:
             self.training.leaf(leaf).read = True
 
-    def _flagged(self, tensor: Tensor, caller: Any) -> None:
+    def _flagged(self, tensor: Tensor, flag: bool, caller: Any) -> None:
         """Note a leaf that is made of a value that has lost its graph."""
-        cut, place = self.exits.of(tensor), self.places.of(caller)
+        place = self.places.of(caller)
+        cut = self.exits.of(tensor) if flag else None
         if cut is not None and place is not None and not tensor.is_inference():
             self.training.leaf(tensor).hack = cut, place
 
@@ -234,8 +245,7 @@ class Machine(TorchFunctionMode):
         optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
         if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
             self._optimizers.add(optimizer)
-            for hear in self._on_optimizer:
-                hear(optimizer, place)
+            self.tell("optimizer_made", optimizer, place)
 
     def _operated(
         self,
@@ -272,7 +282,7 @@ class Machine(TorchFunctionMode):
         if node is None:
             self.training.made(tracked[0], place)
             if func is Tensor.requires_grad_:
-                self._flagged(tracked[0], caller)
+                self._flagged(tracked[0], True, caller)
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
         label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args))
@@ -284,6 +294,12 @@ class Machine(TorchFunctionMode):
             if LABEL in metadata and after == before and any(one is other for other in given):
                 continue  # `contiguous` may return what it was given: that was made before.
             metadata[LABEL] = label
+        self.hidden.graph = True
+        packed = _HOOKS is not None and _HOOKS(True) is not None
+        if packed or self.hidden.sums:
+            self.hidden.labelled(tracked, packed)
+        if self.custom.wrote:
+            self.custom.labelled()
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 
@@ -301,23 +317,26 @@ class Machine(TorchFunctionMode):
             if requires_grad(one) and one.grad_fn is None:
                 leaf = self.training.leaf(one)
                 leaf.random, leaf.loaded = leaf.random or draws(func, name), leaf.loaded or name == "copy_"
+                leaf.constant = name in CONSTANTS
             key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)
         self.training.written(written, name, place, caller.f_code.co_filename)
+        self.hidden.written(written)
+        self.custom.written(written, place, caller)
 
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> None:
         """Look at the gradients that an optimizer is about to use."""
         leaves = self.training.step_begins(optimizer, closure, place)
-        for hear in self._on_step if not closure else ():
-            hear(optimizer, leaves, place)
+        if not closure:
+            self.tell("step_begins", optimizer, leaves, place)
 
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
         """Note that an optimizer has written its parameters."""
         place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
-        for hear in self._on_stepped if place is not None else ():
-            hear(optimizer, place)
+        if place is not None:
+            self.tell("step_ended", optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:
                 key = memory_of(one) if one.grad is not None else None
@@ -357,8 +376,7 @@ class Machine(TorchFunctionMode):
 
     def _prepare(self, func: Any, args: Any, kwargs: Mapping[str, Any], place: Place, found: list[Any]) -> None:
         found.append(Call.of(func, args, kwargs, self._since))
-        for hear in self._on_backward:
-            hear(found[0], place)
+        self.tell("backward_begins", found[0], place)
 
     def _backpropagated(self, call: Call, place: Place, result: Any) -> None:
         if not call.fills:
@@ -372,5 +390,4 @@ class Machine(TorchFunctionMode):
         if call.fills:
             self.training.backpropagated(call.leaves, place)
             self.measures.backpropagated(call.roots)
-        for hear in self._on_backpropagated:
-            hear(call, place)
+        self.tell("backpropagated", call, place)

@@ -11,6 +11,7 @@ from gradlint.concrete.calls import tensors_in
 
 Tensor = torch.Tensor
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_"})
+CONSTANTS = frozenset({"constant_", "zeros_", "ones_", "eye_", "dirac_", "fill_", "zero_"})
 
 
 def requires_grad(tensor: Tensor) -> bool:
@@ -58,7 +59,7 @@ def name_of(func: Any) -> str:
 
 def draws(func: Any, name: str) -> bool:
     """Return whether an operation fills a tensor with random numbers: one of its own, or of `torch.nn.init`."""
-    initialises = getattr(func, "__module__", None) == "torch.nn.init" and name not in ("constant_", "zeros_", "ones_")
+    initialises = getattr(func, "__module__", None) == "torch.nn.init" and name not in CONSTANTS
     return initialises or name in _DRAWS
 
 

@@ -6,6 +6,7 @@ A label stands in the `metadata` of a node, which torch keeps for as long as the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -133,11 +134,15 @@ def freed_by(node: Any) -> Place | None:
     return found if isinstance(found, Place) else None
 
 
+@cache
+def _saved_names(cls: Any) -> tuple[str, ...]:
+    return tuple(name for name in dir(cls) if name.startswith("_saved_"))
+
+
 def saved(node: Any) -> Iterator[tuple[str, Callable[[], object]]]:
     """Yield the names of what a node has saved, each with what reads it: torch raises where it is stale or freed."""
-    for name in dir(node):
-        if name.startswith("_saved_"):
-            yield name.removeprefix("_saved_"), lambda name=name: getattr(node, name)  # type: ignore[misc]
+    for name in _saved_names(node.__class__):
+        yield name.removeprefix("_saved_"), lambda name=name: getattr(node, name)  # type: ignore[misc]
     if isinstance(node, BackwardCFunction):
         yield "saved_tensors", lambda: node.saved_tensors
 

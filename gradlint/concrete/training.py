@@ -36,7 +36,8 @@ class Leaf:
     `version` that of the last. `scaled`: the
     gradient is that of a scaled loss. `stepped`: an optimizer has stepped over it, with a
     gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
-    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn. `loaded`: it was copied
+    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn; `constant`: what
+    has written it last fills it with one number. `loaded`: it was copied
     from elsewhere. `built` is where the module was made that has registered it.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
     Of so many gradients that were `checked`, so many were all `zeros`.
@@ -46,6 +47,7 @@ class Leaf:
     made: Place | None = None
     built: Place | None = None
     random: bool = False
+    constant: bool = False
     name: str = ""
     filled: Place | None = None
     used: Place | None = None

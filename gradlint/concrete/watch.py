@@ -25,11 +25,13 @@ def watch(
     iterations: int | None = None,
     every: int | None = None,
     seconds: float | None = None,
+    checksums: bool = False,
 ) -> Iterator[Watched]:
     """Watch what the block does under torch, in this thread, and report what autograd did wrong.
 
     All of it is watched, or the first `iterations`, and then as many of `every` so many; an iteration ends with a step
-    of an optimizer. After so many `seconds` nothing is watched any more.
+    of an optimizer. After so many `seconds` nothing is watched any more. With `checksums`, writes are found that change
+    what is saved for backward, and that torch does not see.
 
     The findings are printed to standard error when the block ends, unless it is `quiet`. What the block raises is
     raised; an error of autograd gets a note that names both of its ends.
@@ -42,7 +44,7 @@ def watch(
     from gradlint.report.paint import Paint
     from gradlint.settings.nearest import Configs
 
-    watched, machine = Watched(), Watch(Places(), _complain, Schedule(iterations, every, seconds))
+    watched, machine = Watched(), Watch(Places(), _complain, Schedule(iterations, every, seconds), checksums=checksums)
     machine.begin()
     error: BaseException | None = None
     try:

@@ -11,7 +11,7 @@ from torch import nn
 
 from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.training import Leaf, Training
 from gradlint.domain.event import Fault
@@ -41,12 +41,14 @@ class Known(NamedTuple):
 
     `cut` returns where a tensor has lost its graph. `inside` are the modules that are being called, the outermost
     first, and `inner` the ids of modules of which a watcher hears although they are called inside of others.
+    `places` are the lines of the program at which torch was called.
     """
 
     training: Training
     cut: Callable[[Tensor], Cut | None]
     inside: list[nn.Module]
     inner: set[int]
+    places: Places
 
 
 class Watcher:
@@ -64,10 +66,13 @@ class Watcher:
     """The files of torch's own: it hears of all operations that they call."""
 
     def __init__(self, known: Known) -> None:
-        self.training, self.cut, self.inside, self.inner = known
+        self.training, self.cut, self.inside, self.inner, self.places = known
 
     def operated(self, it: Operation) -> None:
         """Hear of an operation, of one of the `functions`, or called in one of the `files`."""
+
+    def gradient_read(self, tensor: Tensor, gradient: Tensor | None, place: Place) -> None:
+        """Hear that a line of the program itself has read the `.grad` of a tensor."""
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Hear of a backward, before torch runs it."""
@@ -90,6 +95,12 @@ class Watcher:
     def mode_switched(self, module: nn.Module, training: bool, place: Place) -> None:
         """Hear of `train()` or `eval()` of a module, once for all below it."""
 
+    def registered(self, module: nn.Module, parameter: Tensor, place: Place | None) -> None:
+        """Hear of a parameter that a module registers; `place` is where the program makes it, and no package."""
+
+    def scheduler_steps(self, scheduler: Any, place: Place) -> None:
+        """Hear of a learning rate scheduler that is about to step."""
+
     def optimizer_made(self, optimizer: Any, place: Place) -> None:
         """Hear of an optimizer that takes its parameters."""
 
@@ -105,3 +116,10 @@ def hearing(watchers: list[Watcher], method: str) -> list[Any]:
     """Return the methods of this name that a watcher overrides."""
     base = getattr(Watcher, method)
     return [getattr(one, method) for one in watchers if getattr(type(one), method) is not base]
+
+
+ANNOUNCED = (
+    *("gradient_read", "backward_begins", "backpropagated", "step_begins", "step_ended", "module_entered"),
+    *("module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
+)
+"""The methods by which watchers hear of what is no operation."""

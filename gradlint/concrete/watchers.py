@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from gradlint.concrete.built import Built
+from gradlint.concrete.epochs import Epochs
+from gradlint.concrete.gradients import Gradients
 from gradlint.concrete.growth import Growth
 from gradlint.concrete.lost import Lost
 from gradlint.concrete.membership import Membership
 from gradlint.concrete.modes import Modes
+from gradlint.concrete.names import Names
 from gradlint.concrete.nonfinite import Nonfinite
 from gradlint.concrete.scaling import Scaling
 from gradlint.concrete.watcher import Watcher
 from gradlint.concrete.zeros import Zeros
 
-WATCHERS: tuple[type[Watcher], ...] = (Scaling, Modes, Membership, Lost, Nonfinite, Zeros, Growth)
+WATCHERS: tuple[type[Watcher], ...] = (
+    Scaling,
+    Modes,
+    Membership,
+    Lost,
+    Nonfinite,
+    Zeros,
+    Growth,
+    Gradients,
+    Epochs,
+    Built,
+    Names,
+)

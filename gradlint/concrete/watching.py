@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn.modules import module as hooks
 from torch.optim import optimizer as steps
+from torch.optim.lr_scheduler import LRScheduler
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Places, Spot
@@ -56,8 +57,15 @@ class Watch:
     Between samples nothing of it is left in torch but the hooks of optimizers, which count.
     """
 
-    def __init__(self, places: Places, complain: Callable[[str], None], schedule: Schedule | None = None) -> None:
-        self.machine = Machine(places, complain)
+    def __init__(
+        self,
+        places: Places,
+        complain: Callable[[str], None],
+        schedule: Schedule | None = None,
+        *,
+        checksums: bool = False,
+    ) -> None:
+        self.machine = Machine(places, complain, checksums)
         self.sampler = Sampler(schedule or Schedule())
         self.clock = Clock()
         self._hooks: list[Any] = []
@@ -80,6 +88,8 @@ class Watch:
         torch.compile = self._compiling
         self._train: Any = nn.Module.train
         nn.Module.train = _announcing(self._train, self._switched)  # type: ignore[method-assign]
+        self._scheduler: Any = LRScheduler.step
+        LRScheduler.step = _heralded(self._scheduler, self._scheduler_steps)  # type: ignore[method-assign]
         _running.add(self.machine)
         if self.sampler.schedule.seconds is not None:
             self.machine.ticked = self._ticked
@@ -97,6 +107,8 @@ class Watch:
             torch.compile = self._compile
         if getattr(nn.Module.train, "__wrapped__", None) is self._train:
             nn.Module.train = self._train  # type: ignore[method-assign, assignment]
+        if getattr(LRScheduler.step, "__wrapped__", None) is self._scheduler:
+            LRScheduler.step = self._scheduler  # type: ignore[method-assign, assignment]
 
     @property
     def seen(self) -> list[Seen]:
@@ -159,7 +171,7 @@ class Watch:
         if len(machine.inside) == 1 or id(module) in machine.heard_inside:
             place = machine.places.of(sys._getframe(3))
             if place is not None:
-                machine.guarded(machine.module_entered, module, place)
+                machine.guarded(machine.tell, "module_entered", module, place)
         if not isinstance(module, _FAST) or module.training or torch.is_grad_enabled():
             return
         if self._aside or take(self.machine):
@@ -184,11 +196,15 @@ class Watch:
         while inside and inside.pop() is not module:
             pass
         if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
-            self.machine.guarded(self.machine.module_left, result, place)
+            self.machine.guarded(self.machine.tell, "module_left", result, place)
 
     def _switched(self, module: nn.Module, training: bool) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
-            self.machine.guarded(self.machine.mode_switched, module, training, place)
+            self.machine.guarded(self.machine.tell, "mode_switched", module, training, place)
+
+    def _scheduler_steps(self, scheduler: Any) -> None:
+        if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
+            self.machine.guarded(self.machine.tell, "scheduler_steps", scheduler, place)
 
     def _return(self) -> None:
         """Be there again after the step of an optimizer."""
@@ -199,8 +215,8 @@ class Watch:
     @_careful
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if self._is_own_thread and (place := self.machine.places.of(sys._getframe(1))) is not None:
-            built = self.machine.places.of(_outside(module, sys._getframe(2)))
-            self.machine.guarded(self.machine.training.registered, name, parameter, place, built)
+            outside = _outside(module, sys._getframe(2))
+            self.machine.guarded(self.machine.registered, module, name, parameter, place, outside)
 
     @_careful
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -262,6 +278,17 @@ def _outside(module: nn.Module, frame: Any) -> Any:
     while frame is not None and frame.f_locals.get("self") is module:
         frame = frame.f_back
     return frame
+
+
+def _heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
+    """Return the step of schedulers, with an announcement before it."""
+
+    @wraps(step)
+    def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+        stepping(scheduler)
+        return step(scheduler, *args, **kwargs)
+
+    return announced
 
 
 def _announcing(train: Any, switched: Callable[[nn.Module, bool], None]) -> Any:

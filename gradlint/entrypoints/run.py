@@ -50,7 +50,7 @@ def run(context: click.Context, /, module: str | None, program: tuple[str, ...],
         refuse_file("--output-file", options["output_file"])
         for file in options["summary"]:
             refuse_summary(file)
-    watch, process = _Watching(os.getcwd(), schedule), os.getpid()
+    watch, process = _Watching(os.getcwd(), schedule, options["checksums"]), os.getpid()
     once_imported(watch.begin)
     ended = run_script(_script(program), program[1:]) if module is None else run_module(module, program)
     with suppress(BrokenPipeError):
@@ -89,8 +89,8 @@ def _interrupt() -> None:
 class _Watching:
     """The watch of a program, from when it imports torch to its end."""
 
-    def __init__(self, folder: str, schedule: Schedule) -> None:
-        self._folder, self._schedule = folder, schedule
+    def __init__(self, folder: str, schedule: Schedule, checksums: bool) -> None:
+        self._folder, self._schedule, self._checksums = folder, schedule, checksums
         self._watch: Watch | None = None
         self._problem = "the program has not imported torch: nothing was watched"
 
@@ -107,7 +107,7 @@ class _Watching:
             from gradlint.concrete.places import Places
             from gradlint.concrete.watching import Watch
 
-            self._watch = Watch(Places(), complain, self._schedule)
+            self._watch = Watch(Places(), complain, self._schedule, checksums=self._checksums)
             self._watch.begin()
         except Exception as error:
             self._watch = None

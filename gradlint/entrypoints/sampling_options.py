@@ -22,6 +22,7 @@ _OPTIONS = (
     click.option("--every", type=_NUMBER, metavar="M", help=f"Begin a sample every M iterations [default: {EVERY}]."),
     click.option("--seconds", type=SECONDS, metavar="S", help="Watch nothing after S seconds."),
     click.option("--all", "whole", is_flag=True, help="Watch all iterations."),
+    click.option("--checksums", is_flag=True, help="Sum what is saved for backward, to find writes that torch misses."),
 )
 
 sampling_options = with_options(_OPTIONS)

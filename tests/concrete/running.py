@@ -31,14 +31,20 @@ class Found(NamedTuple):
 
 
 def watched(
-    text: str, folder: Path, *, config: Config | None = None, schedule: Schedule | None = None, explain: bool = False
+    text: str,
+    folder: Path,
+    *,
+    config: Config | None = None,
+    schedule: Schedule | None = None,
+    explain: bool = False,
+    checksums: bool = False,
 ) -> Found:
     """Run a text as a program and report what was seen; `explain` an error by a check of its file if nothing was."""
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     complaints: list[str] = []
     names: dict[str, object] = {"__name__": "__main__", "nn": nn}
-    watch = Watch(Places(), complaints.append, schedule)
+    watch = Watch(Places(), complaints.append, schedule, checksums=checksums)
     error: Exception | None = None
     torch.manual_seed(0)
     watch.begin()

@@ -47,6 +47,14 @@ def test_a_script_gets_its_arguments(tmp_path: Path) -> None:
     assert ran.returncode == 0
 
 
+def test_checksums_are_asked_for(tmp_path: Path) -> None:
+    """An array of numpy is seen with the option alone."""
+    text = "import torch\nx = torch.ones(2, requires_grad=True)\nloss = (x * x).sum()\n"
+    (tmp_path / "a.py").write_text(f"{text}a = x.detach().numpy()\na[0] = 7.0\nloss.backward()\n")
+    assert "a.py:5:1: error: GRD105" in command(tmp_path, "--checksums", "a.py").stderr
+    assert "GRD105" not in command(tmp_path, "a.py").stderr
+
+
 def test_a_module_runs(tmp_path: Path) -> None:
     """As by `python -m`, with relative imports."""
     (tmp_path / "package").mkdir()

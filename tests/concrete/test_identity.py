@@ -61,14 +61,15 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize("checksums", [False, True])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_the_same(name: str, tmp_path: Path) -> None:
+def test_results_are_the_same(name: str, checksums: bool, tmp_path: Path) -> None:
     """Losses and parameters, bit by bit; nothing is found, and the machine watches to the end."""
     setup, body = PROGRAMS[name]
     text = LOOP.format(setup=setup, body=body)
     plain: dict[str, list[torch.Tensor]] = {}
     exec(text, plain)
-    found = watched(text, tmp_path)
+    found = watched(text, tmp_path, checksums=checksums)
     assert found.error is None and found.complaints == [] and found.findings == ()
     state = found.names["state"]
     assert isinstance(state, list)

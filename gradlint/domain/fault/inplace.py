@@ -42,6 +42,13 @@ class HiddenWriteToSaved(Fault):
     numpy: bool = False
 
 
+class SavedMemoryChanged(Fault):
+    """A backward reads what `saver` saved, and that has changed since; a run has not seen where it was written."""
+
+    saver: cst.CSTNode
+    saver_op: str
+
+
 class SkipOverwritten(Fault):
     """What a block was given is added to, or joined with, what it computes; `op` in the `block` has written to it."""
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from gradlint.domain.fault.inplace import HiddenWriteToSaved
+from gradlint.domain.fault.inplace import HiddenWriteToSaved, SavedMemoryChanged
 from gradlint.rules.authoring.phrases import operation
 from gradlint.rules.base import EventRule, Report
 
 
-class DataWriteToSaved(EventRule[HiddenWriteToSaved]):
+class DataWriteToSaved(EventRule[HiddenWriteToSaved | SavedMemoryChanged]):
     """A value saved for backward is changed through `.data` or an array of numpy, which autograd does not notice.
 
     What torch does
@@ -53,9 +53,17 @@ with torch.no_grad():
 """
     good_shows = "x.grad.item() == 6"
 
-    def check(self, event: HiddenWriteToSaved) -> Report | None:
-        """Report the write that the version counter does not see."""
+    def check(self, event: HiddenWriteToSaved | SavedMemoryChanged) -> Report | None:
+        """Report the write that the version counter does not see; the backward, where a run has not seen it either."""
         saver = operation(event.saver_op, event.saver)
+        if isinstance(event, SavedMemoryChanged):
+            return Report(
+                event.node,
+                f"what {saver} saved has changed, and its version counter has not: the gradient is silently wrong",
+                hint="write to a copy of what is saved: through `.data` or an array of numpy, torch does not see the "
+                "write",
+                related=((event.saver, f"{saver} saves it here"),),
+            )
         return Report(
             event.node,
             f"this write {_WAYS[event.numpy]} changes what {saver} saved: the gradient is silently wrong",

@@ -1,0 +1,106 @@
+"""Names that mislead: a second one for a network that should be a copy, and a flag that modules do not have."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import weakref
+from collections.abc import Iterator
+
+import torch
+from torch import nn
+
+from gradlint.concrete.places import Place, Spot
+from gradlint.concrete.seen import Seen
+from gradlint.concrete.watcher import Known, Operation, Watcher
+from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
+from gradlint.domain.fault.modules import ModuleFlag, NetworkAlias
+
+_MODULE = nn.modules.module.__file__
+_FLAG = "requires_grad"
+
+
+class Names(Watcher):
+    """Looks at what a network loads, and at the attributes of its parts."""
+
+    files = frozenset({_MODULE})
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self._looked: set[tuple[int, int]] = set()
+        self._networks: weakref.WeakSet[nn.Module] = weakref.WeakSet()
+        self._found: dict[tuple[int, int], Seen] = {}
+
+    def operated(self, it: Operation) -> None:
+        """Look at the first parameter that `load_state_dict` copies at a line: it may be copied to itself."""
+        if it.func is not torch.Tensor.copy_ or it.place.key in self._looked or len(it.args) < 2:
+            return
+        self._looked.add(it.place.key)
+        to, given = it.args[:2]
+        if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
+            self._alias(it)
+
+    def _alias(self, it: Operation) -> None:
+        """Find where a network got the other of the names by which a line loads its own state."""
+        frame = next((one for one in own_frames(it.caller) if one.f_code is it.place.code), None)
+        loads = it.place.call
+        if frame is None or loads is None or not isinstance(loads.func, ast.Attribute):
+            return
+        call = loads.args[0] if loads.args else None
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return
+        one, other = loads.func.value, call.func.value
+        network = value_of(one, frame)
+        names = {ast.unparse(one), ast.unparse(other)}
+        if len(names) < 2 or not isinstance(network, nn.Module) or value_of(other, frame) is not network:
+            return
+        made = [
+            node
+            for node in nodes_of(it.place.filename)
+            if isinstance(node, ast.Assign) and names == {*map(ast.unparse, node.targets), ast.unparse(node.value)}
+        ]
+        if len(made) == 1:
+            spot = spot_of(it.place.filename, made[0])
+            fields = {"one": ast.unparse(one), "other": ast.unparse(other), "apart": it.place}
+            self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
+
+    def module_entered(self, module: nn.Module, place: Place) -> None:
+        """Look once at the parts of a network."""
+        if len(self.inside) > 1 or module in self._networks:
+            return
+        self._networks.add(module)
+        for part in module.modules():
+            if isinstance(vars(part).get(_FLAG), bool) and not _reads_flag(type(part)):
+                spot = self._flag(part)
+                if spot is not None:
+                    self._found.setdefault(spot.key, Seen(ModuleFlag, spot, {"name": _FLAG, "owner": "module"}))
+
+    def _flag(self, part: nn.Module) -> Spot | None:
+        """Return where the flag of a module was set: by its name in a frame, or by the only line that is left.
+
+        Where torch was called at a line, that has set the flag of a tensor.
+        """
+        left: set[Spot] = set()
+        for frame in own_frames(sys._getframe(1)):
+            name = frame.f_code.co_filename
+            rows = {place.row for place in self.places.visited if place.filename == name}
+            for node in nodes_of(name):
+                if not isinstance(node, ast.Assign):
+                    continue
+                for target in node.targets:
+                    if isinstance(target, ast.Attribute) and target.attr == _FLAG and node.lineno not in rows:
+                        if value_of(target.value, frame) is part:
+                            return spot_of(name, node)
+                        left.add(spot_of(name, node))
+        return left.pop() if len(left) == 1 else None
+
+    def seen(self) -> Iterator[Seen]:
+        """Yield what was found."""
+        yield from self._found.values()
+
+
+def _reads_flag(cls: type) -> bool:
+    """Return whether a class that is none of torch's has a method that names the flag: it may have one of its own."""
+    own = (one for one in cls.__mro__ if not one.__module__.startswith("torch."))
+    codes = (getattr(value, "__code__", None) for one in own for value in vars(one).values())
+    return any(code is not None and _FLAG in code.co_names for code in codes)
