@@ -33,11 +33,11 @@ class Leaf:
     the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad, and no step
     has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the last ones of the
     same place, with the place that has cleared them, an optimizer. `began` is the version of the leaf when that began,
-    `version` that of the last. `scaled`: the
-    gradient is that of a scaled loss. `stepped`: an optimizer has stepped over it, with a
-    gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
-    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn. `loaded`: it was copied
-    from elsewhere. `built` is where the module was made that has registered it.
+    `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an optimizer has stepped
+    over it, with a gradient or without. `read`: code outside of torch looks at the gradient, or may write through
+    `.data`; `looked`: the user's own code does, after a backward. `held`: an optimizer has been given it. `born` numbers
+    the leaves as they come. `random`: it was drawn. `loaded`: it was copied from elsewhere. `built` is where the module
+    was made that has registered it.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
     Of so many gradients that were `checked`, so many were all `zeros`.
     """
@@ -62,6 +62,7 @@ class Leaf:
     scaled: bool = False
     unscaled: bool = False
     read: bool = False
+    looked: bool = False
     held: bool = False
     born: int = 0
     loaded: bool = False
@@ -73,9 +74,10 @@ class Leaf:
 
 @dataclass
 class Steps:
-    """An optimizer: how many of its steps found gradients, and the first that found none."""
+    """An optimizer: where it was `made`, how many of its steps found gradients, and the first that found none."""
 
     optimizer: weakref.ref[Any]
+    made: Place | None = None
     leaves: list[Leaf] = field(default_factory=list)
     useful: int = 0
     empty: Place | None = None
@@ -187,6 +189,10 @@ class Training:
                     self.cleared(owner, place, writer)
                 leaf.known = op in _CLEARS
 
+    def optimizer_made(self, optimizer: Any, place: Place) -> None:
+        """Note where an optimizer was made."""
+        self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer), place)
+
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> list[Leaf]:
         """Look at the gradients that a step is about to use; return its leaves."""
         self.stepping = place
@@ -258,7 +264,7 @@ class Training:
     def _unused(self) -> Iterator[Seen]:
         """Yield the backwards whose gradients are cleared again and again, and that no step or program has used."""
         for leaf in self._leaves.values():
-            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.read or leaf.version != leaf.began):
+            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.looked or leaf.version != leaf.began):
                 clear, backward = leaf.unused[-1]
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
@@ -279,7 +285,11 @@ class Training:
             yield from self._unreached(steps)
 
     def _unreached(self, steps: Steps) -> Iterator[Seen]:
-        """Yield the parameters that no backward has reached, once for each place where some were made."""
+        """Yield the parameters that no backward has reached, once for each place where some were made.
+
+        Where that is not known, of copies and of `nn.Parameter` outside of a module, the optimizer is the place.
+        """
         for leaf in steps.leaves:
-            if leaf.made is not None and leaf.untouched and not leaf.backwards and not leaf.lost:
-                yield Seen(ParameterNeverReached, leaf.made, {})
+            place = leaf.made or steps.made
+            if place is not None and leaf.untouched and not leaf.backwards and not leaf.lost:
+                yield Seen(ParameterNeverReached, place, {})
