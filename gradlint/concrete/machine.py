@@ -223,8 +223,8 @@ class Machine(TorchFunctionMode):
         """Note that code outside of torch looks at a gradient, or may write past the version counter."""
         if tensor.requires_grad and tensor.grad_fn is None:
             leaf = self.training.leaf(tensor)
-            leaf.read = True
-            leaf.looked = leaf.looked or (leaf.backwards > 0 and self.places.is_own(caller.f_code.co_filename))
+            leaf.read = leaf.read or leaf.backwards > 0
+            leaf.looked = leaf.looked or (leaf.read and self.places.is_own(caller.f_code.co_filename))
 
     def _flagged(self, tensor: Tensor, caller: Any) -> None:
         """Note a leaf that is made of a value that has lost its graph."""

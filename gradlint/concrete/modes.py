@@ -149,7 +149,8 @@ class Modes(Watcher):
 
     def _network(self, module: nn.Module) -> Network | None:
         if module not in self._networks:
-            first = next(module.parameters(), None)
+            parameters = list(module.parameters())
+            first = next((one for one in parameters if one.requires_grad), parameters[0] if parameters else None)
             known = self._switches.get(module)
             if first is None:
                 self._networks[module] = None

@@ -34,8 +34,8 @@ class Leaf:
     has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the last ones of the
     same place, with the place that has cleared them, an optimizer. `began` is the version of the leaf when that began,
     `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an optimizer has stepped
-    over it, with a gradient or without. `read`: code outside of torch looks at the gradient, or may write through
-    `.data`; `looked`: the user's own code does, after a backward. `held`: an optimizer has been given it. `born` numbers
+    over it, with a gradient or without. `read`: after a backward, code outside of torch looks at the gradient, or may
+    write through `.data`; `looked`: the user's own code does. `held`: an optimizer has been given it. `born` numbers
     the leaves as they come. `random`: it was drawn. `loaded`: it was copied from elsewhere. `built` is where the module
     was made that has registered it.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.

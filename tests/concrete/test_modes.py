@@ -18,6 +18,8 @@ class Net(nn.Module):
         super().__init__()
         self.one, self.two = nn.Linear(4, 8), nn.Linear(8, 1)
 
+        self.one.requires_grad_(TRAINED)
+
     def forward(self, x):
         return self.two(DROPOUT)
 
@@ -36,9 +38,12 @@ for epoch in range(3):
 """
 
 
-def said(dropout: str, train: str = "model.train()", evaluate: str = "model.eval()", *, folder: Path) -> set[str]:
+def said(
+    dropout: str, train: str = "model.train()", evaluate: str = "model.eval()", trained: str = "True", *, folder: Path
+) -> set[str]:
     """Return the codes that are reported of the program."""
-    text = PROGRAM.replace("DROPOUT", dropout).replace("TRAIN", train).replace("EVAL", evaluate)
+    text = PROGRAM.replace("TRAINED", trained).replace("DROPOUT", dropout)
+    text = text.replace("TRAIN", train).replace("EVAL", evaluate)
     found = watched(text, folder)
     assert found.error is None and found.complaints == []
     return {code for code, _ in codes_at(found)}
@@ -60,3 +65,10 @@ def test_dropout_by_a_function_follows_the_mode(dropout: str, tmp_path: Path) ->
 def test_what_is_the_same_in_both_modes_is_not_asked_for(dropout: str, tmp_path: Path) -> None:
     """No dropout, one that is always on, and one that drops nothing."""
     assert said(dropout, "pass", folder=tmp_path) == said(dropout, evaluate="pass", folder=tmp_path) == set()
+
+
+def test_a_network_of_which_a_part_is_frozen(tmp_path: Path) -> None:
+    """It is trained by the parameters that require grad."""
+    dropout = "F.dropout(self.one(x), training=self.training)"
+    assert said(dropout, trained="False", folder=tmp_path) == set()
+    assert said(dropout, "pass", trained="False", folder=tmp_path) == {"GRD517"}
