@@ -202,9 +202,14 @@ class Training:
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
         steps.leaves = leaves = [self.leaf(one) for one in parameters]
         if closure:
-            steps.useful += 1  # It runs the backward itself.
             self.closing = self.number
-            return leaves
+        else:
+            self._uses(steps, parameters, place)
+        return leaves
+
+    def _uses(self, steps: Steps, parameters: list[Tensor], place: Place) -> None:
+        """Look at the gradients that a step uses."""
+        leaves = steps.leaves
         for leaf, one in zip(leaves, parameters, strict=True):
             leaf.untouched = leaf.untouched and one.requires_grad and one.grad is None
         filled = [leaf for leaf in leaves if leaf.filled is not None]
@@ -221,7 +226,6 @@ class Training:
         for leaf in filled:
             if leaf.used is not None and leaf.filled is not None and leaf.known:
                 self._find(Seen(fault.ZeroGradMissing, leaf.filled, {"step": leaf.used}))
-        return leaves
 
     def _accumulated(self, steps: Steps, filled: list[Leaf], place: Place) -> None:
         """Tell a step that uses the gradients of the last iteration alone from one that uses all since the last."""
@@ -238,10 +242,16 @@ class Training:
         """Note that the gradients are used; return where."""
         place, self.stepping = self.stepping, None
         self.steps += 1
-        if self.closing == self.number and place is not None and closure is not None:
-            self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
-        self.closing = None
         steps = self._optimizers.get(id(optimizer))
+        if steps is not None and place is not None and self.closing is not None:
+            if self.closing != self.number:
+                steps.useful += 1
+            elif closure is not None and not any(leaf.filled for leaf in steps.leaves):
+                steps.useful += 1
+                self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
+            else:  # The backward has run before the step.
+                self._uses(steps, [one for group in optimizer.param_groups for one in group["params"]], place)
+        self.closing = None
         for leaf in () if steps is None else steps.leaves:
             if leaf.filled is not None:
                 leaf.used, leaf.filled = place, None
