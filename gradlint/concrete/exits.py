@@ -79,6 +79,12 @@ class Exits:
             self.keep(result, cut)
         return None
 
+    def rewrap(self, given: list[Tensor], result: Tensor, place: Place) -> None:
+        """Note that a leaf was made of the value of a tensor that has a graph."""
+        source = next((one for one in given if requires_grad(one)), None)
+        if source is not None:
+            self.keep(result, self._completed(Cut("rewrap", "tensor", place), source))
+
     def keep(self, result: Tensor, cut: Cut) -> None:
         """Remember where a tensor has lost its graph, for as long as it lives."""
         key, cuts = id(result), self._cuts

@@ -204,10 +204,10 @@ def _rows_of_functions(file: str, said: str, rows: set[int]) -> Iterator[int]:
 
 
 def _explains(finding: Finding, said: str, rows: set[int], pattern: str | None) -> bool:
-    """Return whether a finding says that torch raises this at one of the rows."""
+    """Return whether this error, at one of the rows, is one that confirms a finding."""
     spans = (finding.span, *(one.span for one in finding.related if one.filename is None))
     here = any(span.start.row <= row <= span.end.row for span in spans for row in rows)
-    return here and finding.effect == "raises" and bool(pattern and re.search(pattern, said))
+    return here and bool(pattern and re.search(pattern, said))
 
 
 def _places(unit: Unit) -> Places:

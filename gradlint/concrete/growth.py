@@ -95,13 +95,15 @@ class Growth(Watcher):
         key = spent, place.key
         lives = self._lives.setdefault(key, deque(maxlen=_MANY + 1))
         alive = [life for one in lives if (life := one()) is not None]
-        life = node.metadata.get(LIFE) or Life()
-        for _ in range(_CHAIN):  # What scales a loss dies with it, and the loss itself may be kept.
-            node.metadata.setdefault(LIFE, life)
-            below = [one for one, _ in node.next_functions if one is not None]
+        chain = [node]
+        while len(chain) < _CHAIN:  # What scales a loss dies with it, and the loss itself may be kept.
+            below = [one for one, _ in chain[-1].next_functions if one is not None]
             if len(below) != 1 or type(below[0]).__name__ == "AccumulateGrad":
                 break
-            node = below[0]
+            chain.append(below[0])
+        life = next((one.metadata[LIFE] for one in chain if LIFE in one.metadata), None) or Life()
+        for one in chain:
+            one.metadata.setdefault(LIFE, life)
         lives.append(weakref.ref(life))
         alive = [one for one in alive if one is not life]
         if len(alive) < (_SPENT if spent else _MANY) or key in self._kept or self._sought.get(key, 0) >= 2:

@@ -74,7 +74,7 @@ class Machine(TorchFunctionMode):
         self.met: dict[object, Seen] = {}
         """What exceptions carry, those that the program has caught as well."""
         self.failed: set[Place] = set()
-        self._complain = complain
+        self.complain = complain
         self._number = 0
         self.writes = Writes()
         self.training = Training()
@@ -103,7 +103,7 @@ class Machine(TorchFunctionMode):
             try:
                 heard += one.seen()
             except Exception as error:
-                self._complain(f"internal error: {type(error).__name__}: {error}; {type(one).__name__} reports nothing")
+                self.complain(f"internal error: {type(error).__name__}: {error}; {type(one).__name__} reports nothing")
         return [*heard, *self.training.seen(), *losses.seen(self.losses.values())]
 
     def end(self, why: str | None = None) -> None:
@@ -112,7 +112,7 @@ class Machine(TorchFunctionMode):
         if not self.over:
             self.over = True
             if why is not None:
-                self._complain(why)
+                self.complain(why)
 
     def pause(self) -> None:
         """Watch nothing until `resume`."""
@@ -194,7 +194,7 @@ class Machine(TorchFunctionMode):
             self.guarded(self._gradient_set, args[0], caller)
         elif access == _DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
-            self.guarded(self._noticed, args[0])
+            self.guarded(self._noticed, args[0], caller)
             self.guarded(self.hidden.data_read, result)
         elif access == _DATA_SET:
             self.guarded(self.hidden.data_set, args[0], self._number, self.places.of(caller))
@@ -224,15 +224,17 @@ class Machine(TorchFunctionMode):
 
     def _gradient_read(self, tensor: Tensor, gradient: Tensor | None, caller: Any) -> None:
         """Tell of a gradient that code outside of torch looks at."""
-        self._noticed(tensor)
+        self._noticed(tensor, caller)
         place = self.places.of(caller)
         if place is not None and place.code is caller.f_code:
             self.tell("gradient_read", tensor, gradient, place)
 
-    def _noticed(self, leaf: Tensor) -> None:
+    def _noticed(self, tensor: Tensor, caller: Any) -> None:
         """Note that code outside of torch looks at the gradient of a leaf, or may write past its version counter."""
-        if leaf.requires_grad and leaf.grad_fn is None:
-            self.training.leaf(leaf).read = True
+        if tensor.requires_grad and tensor.grad_fn is None:
+            leaf = self.training.leaf(tensor)
+            leaf.read = leaf.read or leaf.backwards > 0
+            leaf.looked = leaf.looked or (leaf.read and self.places.is_own(caller.f_code.co_filename))
 
     def _flagged(self, tensor: Tensor, flag: bool, caller: Any) -> None:
         """Note a leaf that is made of a value that has lost its graph."""
@@ -245,6 +247,7 @@ class Machine(TorchFunctionMode):
         optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
         if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
             self._optimizers.add(optimizer)
+            self.training.optimizer_made(optimizer, place)
             self.tell("optimizer_made", optimizer, place)
 
     def _operated(
@@ -281,7 +284,9 @@ class Machine(TorchFunctionMode):
         node = tracked[0].grad_fn
         if node is None:
             self.training.made(tracked[0], place)
-            if func is Tensor.requires_grad_:
+            if func is torch.tensor:
+                self.exits.rewrap(given, tracked[0], place)
+            if func in (torch.tensor, Tensor.requires_grad_):
                 self._flagged(tracked[0], True, caller)
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)

@@ -178,9 +178,10 @@ class Measures:
                     one.axis = _AXES.get(type(module)) if name == "weight" else None
 
     def series(self) -> Iterator[Series]:
-        """Yield what was measured of each parameter."""
+        """Yield what was measured of each parameter in the iterations that have ended."""
+        count = len(self.points)
         for one in sorted(self._parameters.values(), key=lambda one: one.number):
-            values = [*one.values, *[None] * (len(self.points) - len(one.values))]
+            values = [*one.values[:count], *[None] * (count - len(one.values))]
             yield Series(
                 one.name,
                 one.module,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import torch
@@ -24,14 +26,16 @@ from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissin
 _DROPOUTS = frozenset(
     {functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d, functional.alpha_dropout}
 )
+_DISPATCH = (torch.overrides.__file__, functional.__file__)
 _MANY = 3
 """So many calls in a row under `no_grad` are an evaluation: a GAN makes one false batch so, and trains on it."""
 
 
 @dataclass
 class Network:
-    """A module that the program calls itself, and that computes otherwise in training than in evaluation.
+    """A module that the program calls itself.
 
+    `varies`: it computes otherwise in training than in evaluation.
     `evaluated` and `trained` are where the program has switched it last, `steps` how many steps there were by then.
     `looked`: it was called since, under `no_grad`, in evaluation mode. `stepped` is how
     many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
@@ -39,6 +43,7 @@ class Network:
 
     module: weakref.ref[nn.Module]
     leaf: Leaf
+    varies: bool
     evaluated: Place | None = None
     trained: Place | None = None
     steps: int = -1
@@ -72,7 +77,7 @@ class Modes(Watcher):
         self._called: list[tuple[Network, bool]] = []
         self._runs: dict[tuple[int, int], tuple[Place, Runs]] = {}
         self._found: dict[tuple[str, tuple[int, int]], Seen] = {}
-        self._asked: set[tuple[str, tuple[int, int]]] = set()
+        self._modes: dict[tuple[int, int], str] = {}
 
     def paused(self) -> None:
         """Forget switches: another may follow unseen."""
@@ -116,25 +121,41 @@ class Modes(Watcher):
             runs.since, runs.most = now, max(runs.most, runs.number)
 
     def operated(self, it: Operation) -> None:
-        """Look at dropout that the program calls itself, and that is not given any mode."""
-        if not self.inside or self.inside[-1].training:
+        """Look at dropout that the program calls itself: it follows the mode of the module, or is not given any."""
+        if not self.inside or not it.kwargs.get("p"):
             return
-        key = DropoutAlwaysOn.__name__, it.place.key
-        if it.kwargs.get("training") and key not in self._found and key not in self._asked:
-            self._asked.add(key)
-            call = it.place.call
-            named = () if call is None else [one.arg for one in call.keywords]
-            if call is not None and not {"training", None} & set(named) and len(call.args) < 3:
-                self._find(Seen(DropoutAlwaysOn, it.place, {"made": False}))
+        network, module, training = self._networks.get(self.inside[0]), self.inside[-1], it.kwargs.get("training")
+        if training is module.training and network is not None and not network.varies:
+            network.varies = self._mode_of(it) == "given"
+        elif training and not module.training and self._mode_of(it) == "left out":
+            self._find(Seen(DropoutAlwaysOn, it.place, {"made": False}))
+
+    def _mode_of(self, it: Operation) -> str:
+        """Return how the mode of a call of dropout is written; that of a package is taken to be given."""
+        if it.place.key not in self._modes:
+            outside: FrameType | None = it.caller
+            while outside is not None and outside.f_code.co_filename in _DISPATCH:
+                outside = outside.f_back
+            call, mode = it.place.call, "given"
+            if outside is not None and outside.f_code is it.place.code:
+                named = {} if call is None else {one.arg: one.value for one in call.keywords}
+                value = named.get("training", call.args[2] if call is not None and len(call.args) > 2 else None)
+                if call is None or isinstance(value, ast.Constant):
+                    mode = "fixed"
+                elif value is None and None not in named:
+                    mode = "left out"
+            self._modes[it.place.key] = mode
+        return self._modes[it.place.key]
 
     def _network(self, module: nn.Module) -> Network | None:
         if module not in self._networks:
-            first = next(module.parameters(), None)
+            parameters = list(module.parameters())
+            first = next((one for one in parameters if one.requires_grad), parameters[0] if parameters else None)
             known = self._switches.get(module)
-            if first is None or not _has_two_modes(module):
+            if first is None:
                 self._networks[module] = None
                 return None
-            network = Network(weakref.ref(module), self.training.leaf(first))
+            network = Network(weakref.ref(module), self.training.leaf(first), _has_two_modes(module))
             if known is not None and not known[0] and next(module.children(), None) is not None:
                 network.evaluated = known[1]
             self._networks[module] = network
@@ -161,7 +182,7 @@ class Modes(Watcher):
                 if not network.stepped and not network.looked:
                     continue  # It is trained in evaluation mode from the beginning on: that is meant.
                 network.wrong += 1
-                if network.wrong >= 2:
+                if network.wrong >= 2 and network.varies:
                     fields = {"backward": network.backward, "trained": network.trained}
                     self._find(Seen(TrainModeMissing, network.evaluated, fields))
         self._called = [(one, mode) for one, mode in self._called if id(one.leaf) not in own]
@@ -174,6 +195,8 @@ class Modes(Watcher):
         yield from self._found.values()
         for place, runs in self._runs.values():
             now = self.training.number, self.training.steps
+            if not runs.network.varies:
+                continue
             if runs.most >= _MANY or (runs.number > 1 and runs.since == now):
                 yield Seen(EvalModeMissing, place, {"loop": None})
 

@@ -33,12 +33,11 @@ class Leaf:
     the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad, and no step
     has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the last ones of the
     same place, with the place that has cleared them, an optimizer. `began` is the version of the leaf when that began,
-    `version` that of the last. `scaled`: the
-    gradient is that of a scaled loss. `stepped`: an optimizer has stepped over it, with a
-    gradient or without. `read`: the program looks at the gradient itself, or may write through `.data`. `held`: an
-    optimizer has been given it. `born` numbers the leaves as they come. `random`: it was drawn; `constant`: what
-    has written it last fills it with one number. `loaded`: it was copied
-    from elsewhere. `built` is where the module was made that has registered it.
+    `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an optimizer has stepped
+    over it, with a gradient or without. `read`: after a backward, code outside of torch looks at the gradient, or may
+    write through `.data`; `looked`: the user's own code does. `held`: an optimizer has been given it. `born` numbers
+    the leaves as they come. `random`: it was drawn; `constant`: what has written it last fills it with one number.
+    `loaded`: it was copied from elsewhere. `built` is where the module was made that has registered it.
     `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
     Of so many gradients that were `checked`, so many were all `zeros`.
     """
@@ -64,6 +63,7 @@ class Leaf:
     scaled: bool = False
     unscaled: bool = False
     read: bool = False
+    looked: bool = False
     held: bool = False
     born: int = 0
     loaded: bool = False
@@ -75,9 +75,10 @@ class Leaf:
 
 @dataclass
 class Steps:
-    """An optimizer: how many of its steps found gradients, and the first that found none."""
+    """An optimizer: where it was `made`, how many of its steps found gradients, and the first that found none."""
 
     optimizer: weakref.ref[Any]
+    made: Place | None = None
     leaves: list[Leaf] = field(default_factory=list)
     useful: int = 0
     empty: Place | None = None
@@ -189,6 +190,10 @@ class Training:
                     self.cleared(owner, place, writer)
                 leaf.known = op in _CLEARS
 
+    def optimizer_made(self, optimizer: Any, place: Place) -> None:
+        """Note where an optimizer was made."""
+        self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer), place)
+
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> list[Leaf]:
         """Look at the gradients that a step is about to use; return its leaves."""
         self.stepping = place
@@ -198,9 +203,14 @@ class Training:
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
         steps.leaves = leaves = [self.leaf(one) for one in parameters]
         if closure:
-            steps.useful += 1  # It runs the backward itself.
             self.closing = self.number
-            return leaves
+        else:
+            self._uses(steps, parameters, place)
+        return leaves
+
+    def _uses(self, steps: Steps, parameters: list[Tensor], place: Place) -> None:
+        """Look at the gradients that a step uses."""
+        leaves = steps.leaves
         for leaf, one in zip(leaves, parameters, strict=True):
             leaf.untouched = leaf.untouched and one.requires_grad and one.grad is None
         filled = [leaf for leaf in leaves if leaf.filled is not None]
@@ -217,7 +227,6 @@ class Training:
         for leaf in filled:
             if leaf.used is not None and leaf.filled is not None and leaf.known:
                 self._find(Seen(fault.ZeroGradMissing, leaf.filled, {"step": leaf.used}))
-        return leaves
 
     def _accumulated(self, steps: Steps, filled: list[Leaf], place: Place) -> None:
         """Tell a step that uses the gradients of the last iteration alone from one that uses all since the last."""
@@ -234,10 +243,16 @@ class Training:
         """Note that the gradients are used; return where."""
         place, self.stepping = self.stepping, None
         self.steps += 1
-        if self.closing == self.number and place is not None and closure is not None:
-            self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
-        self.closing = None
         steps = self._optimizers.get(id(optimizer))
+        if steps is not None and place is not None and self.closing is not None:
+            if self.closing != self.number:
+                steps.useful += 1
+            elif closure is not None and not any(leaf.filled for leaf in steps.leaves):
+                steps.useful += 1
+                self._find(Seen(fault.ClosureWithoutBackward, place, {"closure": closure}))
+            else:  # The backward has run before the step.
+                self._uses(steps, [one for group in optimizer.param_groups for one in group["params"]], place)
+        self.closing = None
         for leaf in () if steps is None else steps.leaves:
             if leaf.filled is not None:
                 leaf.used, leaf.filled = place, None
@@ -260,7 +275,7 @@ class Training:
     def _unused(self) -> Iterator[Seen]:
         """Yield the backwards whose gradients are cleared again and again, and that no step or program has used."""
         for leaf in self._leaves.values():
-            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.read or leaf.version != leaf.began):
+            if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.looked or leaf.version != leaf.began):
                 clear, backward = leaf.unused[-1]
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
@@ -281,7 +296,11 @@ class Training:
             yield from self._unreached(steps)
 
     def _unreached(self, steps: Steps) -> Iterator[Seen]:
-        """Yield the parameters that no backward has reached, once for each place where some were made."""
+        """Yield the parameters that no backward has reached, once for each place where some were made.
+
+        Where that is not known, of copies and of `nn.Parameter` outside of a module, the optimizer is the place.
+        """
         for leaf in steps.leaves:
-            if leaf.made is not None and leaf.untouched and not leaf.backwards and not leaf.lost:
-                yield Seen(ParameterNeverReached, leaf.made, {})
+            place = leaf.made or steps.made
+            if place is not None and leaf.untouched and not leaf.backwards and not leaf.lost:
+                yield Seen(ParameterNeverReached, place, {})

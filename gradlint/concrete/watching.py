@@ -74,6 +74,7 @@ class Watch:
         self._aside = 0
         """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
+        self._has_threads = False
         self.was_paused = False
         """Whether the end came between samples."""
 
@@ -220,6 +221,8 @@ class Watch:
 
     @_careful
     def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self._is_own_thread:
+            self._elsewhere()
         if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
             return
         closure = _closure(args, kwargs) is not None
@@ -240,6 +243,12 @@ class Watch:
             self.machine.guarded(self.machine.step_ended, optimizer, closure)
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
+
+    def _elsewhere(self) -> None:
+        """Say once that another thread trains."""
+        if self.machine.on and not self._has_threads:
+            self._has_threads = True
+            self.machine.complain("another thread steps an optimizer: only the thread that began is watched")
 
     def _iteration_ended(self) -> None:
         """Begin or end a sample, where this iteration is the last one before or in it."""

@@ -7,6 +7,7 @@ to it is watched once: what each node is given, and what it gives on.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -26,6 +27,19 @@ _ENOUGH = 5
 """So many steps must have found nothing but zeros."""
 
 
+@dataclass
+class Passed:
+    """Whether a node was `given` a gradient that is not zero, and whether it `gave` one to each of those below it."""
+
+    given: bool = False
+    gave: list[bool] = field(default_factory=list)
+
+    def stops(self, node: Any, targets: set[Any]) -> bool:
+        """Return whether all that it gives to these nodes is zero."""
+        below = zip(node.next_functions, self.gave, strict=False)
+        return self.given and not any(some for (one, _), some in below if one in targets)
+
+
 class Zeros(Watcher):
     """Looks for parameters whose gradient is always zero, and for the zero between them and the loss."""
 
@@ -35,7 +49,7 @@ class Zeros(Watcher):
         super().__init__(known)
         self._ran = False
         self._probed: dict[int, tuple[Leaf, str, Place]] = {}
-        self._probing: list[tuple[Way, list[bool], Any]] = []
+        self._probing: list[tuple[Way, Passed, Any]] = []
         self._flat: dict[tuple[int, int], tuple[list[Leaf], str, Place, Place]] = {}
         self._fed: set[int] = set()
         self._optimized: dict[int, Leaf] = {}
@@ -59,7 +73,7 @@ class Zeros(Watcher):
         if not call.fills or not any(id(leaf) not in self._probed for leaf in wanted):
             return
         for way in call.ways:
-            passed: list[bool] = []
+            passed = Passed()
             self._probing.append((way, passed, way.node.register_hook(_noting(passed))))
 
     def backpropagated(self, call: Call, place: Place) -> None:
@@ -69,21 +83,21 @@ class Zeros(Watcher):
         self._pass_flat(call, place)
         if not self._probing:
             return
-        zero = {}
-        for way, passed, handle in self._probing:
+        for _, _, handle in self._probing:
             handle.remove()
-            if passed == [True, False] and way.label is not None:
-                zero[way.node] = way.label
+        probed = {way.node: passed for way, passed, _ in self._probing}
         roots = [root.grad_fn for root in call.roots if root.grad_fn is not None]
         for one in call.leaves:
             leaf = self.training.leaf(one)
             if leaf.checked != leaf.zeros or leaf.zeros < 2 or id(leaf) in self._probed:
                 continue
             ends = {way.node for way in call.ways if getattr(way.node, "variable", None) is one}
-            above = [way.node for way in on_the_way_to(call.ways, roots, ends)]
-            labels = sorted((zero[node] for node in above if node in zero), key=lambda label: -label.number)
-            if labels:
-                self._probed[id(leaf)] = leaf, labels[0].op, labels[0].place
+            ways = on_the_way_to(call.ways, roots, ends)
+            targets = ends | {way.node for way in ways}
+            zero = [way.label for way in ways if way.label and probed[way.node].stops(way.node, targets)]
+            if zero:
+                label = max(zero, key=lambda label: label.number)
+                self._probed[id(leaf)] = leaf, label.op, label.place
         self._probing = []
 
     def _pass_flat(self, call: Call, place: Place) -> None:
@@ -129,13 +143,17 @@ class Zeros(Watcher):
                 yield Seen(ZeroGradient, place, fields)
 
 
-def _noting(passed: list[bool]) -> Any:
-    """Return a hook that notes whether a node was given a gradient that is not zero, and whether it gives on one."""
+def _noting(passed: Passed) -> Any:
+    """Return a hook that notes whether a node was given a gradient that is not zero, and where it gives on one."""
 
     def note(inputs: tuple[torch.Tensor | None, ...], outputs: tuple[torch.Tensor | None, ...]) -> None:
         with torch._C.DisableTorchFunction():
-            passed[:] = [
-                any(bool(one.detach().any()) for one in gradients if one is not None) for gradients in (outputs, inputs)
-            ]
+            passed.given = any(_is_some(one) for one in outputs)
+            passed.gave = [_is_some(one) for one in inputs]
 
     return note
+
+
+def _is_some(gradient: torch.Tensor | None) -> bool:
+    """Return whether a gradient is not zero."""
+    return gradient is not None and bool(gradient.detach().any())

@@ -25,6 +25,14 @@ class Mutant(NamedTuple):
 MUTANTS = (
     Mutant("no zero_grad", "cnn", "        optimizer.zero_grad()\n", "", "GRD501", ("loss.backward()",)),
     Mutant("no step", "cnn", "        optimizer.step()\n", "", "GRD519", ("loss.backward()", "zero_grad")),
+    Mutant(
+        "no step after weights that are drawn through .data",
+        "gnn",
+        "    optimizer.step()\n",
+        "",
+        "GRD519",
+        ("loss.backward()",),
+    ),
     Mutant("no train()", "cnn", "    model.train()\n", "", "GRD517", ("model.eval()",)),
     Mutant("no eval()", "cnn", "    model.eval()\n", "", "GRD522", ("scores = model(x)",)),
     Mutant(
@@ -34,6 +42,14 @@ MUTANTS = (
         "return torch.softmax(self.fc(self.drop(x.flatten(1))), 1)",
         "GRD701",
         ("cross_entropy", "softmax"),
+    ),
+    Mutant(
+        "the loss in a new tensor that requires grad",
+        "cnn",
+        "        loss = nn.functional.cross_entropy(model(x), y)\n",
+        "        loss = torch.tensor(nn.functional.cross_entropy(model(x), y), requires_grad=True)\n",
+        "GRD303 GRD306",
+        ("torch.tensor",),
     ),
     Mutant(
         "the loss is kept with its graph", "cnn", "total += loss.item()", "total += loss", "GRD510", ("total += loss",)
@@ -284,6 +300,23 @@ MUTANTS = (
         "    return",
         "GRD517",
         ("model.eval()",),
+    ),
+    Mutant(
+        "unscaled without a scale",
+        "amp",
+        "    scaler.scale(loss).backward()\n",
+        "    loss.backward()\n",
+        "GRD505",
+        ("scaler.unscale_",),
+    ),
+    Mutant(
+        "running sum of what a module has computed",
+        "amp",
+        "        loss = nn.functional.cross_entropy(model(x), y) / micro\n    scaler.scale(loss).backward()\n"
+        "    running += loss.detach()\n",
+        "        loss = nn.CrossEntropyLoss()(model(x), y)\n    scaler.scale(loss / micro).backward()\n    running += loss\n",
+        "GRD510",
+        ("running += loss",),
     ),
     Mutant("no unscale", "amp", "        scaler.unscale_(optimizer)\n", "", "GRD504", ("clip_grad",)),
     Mutant(

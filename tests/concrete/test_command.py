@@ -182,6 +182,20 @@ def test_forks_and_threads_are_not_watched(tmp_path: Path) -> None:
     assert ran.stdout == "[2.0, 2.0]\n" and ran.stderr.count("\n") == 1, ran.stderr
 
 
+def test_training_in_another_thread_is_named(tmp_path: Path) -> None:
+    """In one line, and only once."""
+    (tmp_path / "a.py").write_text(
+        "import threading, torch\n"
+        "def train():\n"
+        "    x = torch.ones(2, requires_grad=True)\n"
+        "    optimizer = torch.optim.SGD([x], lr=0.1)\n"
+        "    for _ in range(3):\n        x.sum().backward()\n        optimizer.step()\n"
+        "one = threading.Thread(target=train)\none.start()\none.join()\n"
+    )
+    ran = command(tmp_path, "a.py")
+    assert ran.returncode == 0 and ran.stderr.count("another thread steps an optimizer") == 1, ran.stderr
+
+
 FORKED = """
 import os, torch
 x = torch.ones(2, requires_grad=True)

@@ -121,6 +121,23 @@ def test_many_iterations_are_thinned() -> None:
     )
 
 
+def test_an_iteration_that_has_not_ended_is_left_out(tmp_path: Path) -> None:
+    """Where several optimizers step, the program may end between them."""
+    (tmp_path / "a.py").write_text(
+        "import torch\nfrom torch import nn\n"
+        "one, two = nn.Linear(2, 1), nn.Linear(2, 1)\n"
+        "optimizers = [torch.optim.SGD(each.parameters(), lr=0.1) for each in (one, two)]\n"
+        "for step in range(7):\n"
+        "    optimizers[step % 2].zero_grad()\n"
+        "    (one, two)[step % 2](torch.ones(2)).sum().backward()\n"
+        "    optimizers[step % 2].step()\n"
+    )
+    ran = command(tmp_path, "--summary", "run.json", "a.py")
+    assert ran.returncode == 0 and "internal error" not in ran.stderr
+    summary = json.loads((tmp_path / "run.json").read_text())
+    assert {len(one["gradients"]) for one in summary["parameters"]} == {len(summary["points"])}
+
+
 def test_measuring_draws_no_random_numbers_and_leaves_no_trace() -> None:
     """No version, no gradient, no grad mode changes."""
     layer = nn.Linear(3, 2)

@@ -37,7 +37,11 @@ class NumberOnLossPath(EventRule[LostLeaf]):
     name = "number-on-loss-path"
     effect = "silent"
     fix = "unsafe"
-    torch_says = ("'float' object has no attribute 'backward'", "element 0 of tensors does not require grad")
+    torch_says = (
+        "'float' object has no attribute 'backward'",
+        "element 0 of tensors does not require grad",
+        "outputs must be a Tensor or an iterable of Tensors",
+    )
     bad = """\
 import torch
 from torch import nn

@@ -51,6 +51,7 @@ class AmpOrder(EventRule[_Event]):
     effect = "raises"
     raises = "step\\(\\) has already been called since the last update"
     torch_says = (
+        "Attempted unscale_ but _scale is None",
         "No inf checks were recorded",
         r"step\(\) has already been called since the last update",
         r"unscale_\(\) has already been called",

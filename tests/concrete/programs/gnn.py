@@ -14,7 +14,7 @@ class Convolution(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(inside, outside))
         self.bias = nn.Parameter(torch.zeros(outside))
-        nn.init.xavier_uniform_(self.weight)
+        self.weight.data.uniform_(-0.5, 0.5)
 
     def forward(self, x, edges):
         source, target = edges
