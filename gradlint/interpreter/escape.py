@@ -12,10 +12,10 @@ from gradlint.domain.announcement import Escaped, GradientsCleared, GradientTest
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, NoGradient, Ref, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.reachable import all_attributes, contents, sequence_at
 from gradlint.interpreter.torch.switches import thaw
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name
@@ -121,6 +121,11 @@ def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
 
 
 def _forgotten(state: State, value: Value) -> Value:
+    if type(value) is tuple or (isinstance(value, Ref) and isinstance(state.heap.get(value.id), Sequence)):
+        listed = sequence_at(state, value)
+        items = () if listed is None else listed.items
+        held = [one for one in items if isinstance(one, Ref)]
+        return Unknown() if any(_forgotten(state, one) is not one for one in held) else value
     if isinstance(value, Ref):
         record = state.heap.get(value.id)
         return Unknown() if isinstance(record, Tensor) and not record.parameter and record.node.live else value

@@ -235,6 +235,66 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
+def with_hidden(text: str, position: int) -> str | None:
+    """One value behind a function that is not known, which may be the identity; None where there is no value."""
+    tree = ast.parse(text)
+    values = sorted(_values(tree), key=lambda node: (node.lineno, node.col_offset, node.end_col_offset))
+    if not values:
+        return None
+    node = values[position % len(values)]
+    lines = [line.encode() for line in text.split("\n")]
+    last, end = (node.end_lineno or node.lineno) - 1, node.end_col_offset or 0
+    lines[last] = lines[last][:end] + b")" + lines[last][end:]
+    first, start = node.lineno - 1, node.col_offset
+    lines[first] = lines[first][:start] + b"hidden(" + lines[first][start:]
+    return "\n".join(["from elsewhere import hidden", *(line.decode() for line in lines)])
+
+
+def _values(tree: ast.Module) -> Iterator[ast.expr]:
+    """Values that a program uses: not what it names, imports, or says of types."""
+    named = {*_imported(tree), "self", "cls", "ctx", "__name__"}
+    named |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    kept = {id(part) for node in ast.walk(tree) for whole in _not_values(node) for part in ast.walk(whole)}
+    kept |= {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    kept |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if not isinstance(node, _HIDEABLE) or id(node) in kept:
+            continue
+        if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            continue
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not (isinstance(root, ast.Name) and root.id in named):
+            yield node
+
+
+_HIDEABLE = (ast.Call, ast.Name, ast.BinOp, ast.Subscript, ast.Attribute, ast.List, ast.Compare)
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            for alias in node.names:
+                yield alias.asname or alias.name.split(".")[0]
+
+
+def _not_values(node: ast.AST) -> Iterator[ast.AST]:
+    """Parts of a node that are no values which a program could get from elsewhere."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield from node.decorator_list
+    if isinstance(node, ast.ClassDef):
+        yield from node.bases
+    if isinstance(node, ast.FunctionDef) and node.returns is not None:
+        yield node.returns
+    if isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
+        yield node.annotation
+    if isinstance(node, ast.JoinedStr):
+        yield node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("reveal", "super"):
+        yield node
+
+
 Transformation = Callable[[str], "Changed | None"]
 TRANSFORMATIONS: dict[str, Transformation] = {
     "renamed": renamed,

@@ -122,6 +122,10 @@ class OutRequiresGrad(Refusal):
 
     op: str
 
+    def where_grad_may_be_off(self, name: str) -> Event | None:
+        """Return None: with grad mode off torch writes."""
+        return None
+
 
 class InferenceChange(Refusal):
     """A tensor made in inference mode is changed outside of it, by `out=` or by its flag, or its version is read."""

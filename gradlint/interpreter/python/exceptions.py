@@ -92,7 +92,8 @@ def _finally(machine: Machine, states: list[State], instr: Try, frame: int, firs
 def _errors(machine: Machine, state: State, handlers: list[Handler]) -> Iterator[Value]:
     """Yield what the handlers name; None for one that catches all."""
     for handler in handlers:
-        types = None if handler.types is None else machine.read(state, handler.types)
+        heads = machine.run(handler.head, [state.fork()]) if handler.head else [state]
+        types = None if handler.types is None or not heads else machine.read(heads[0], handler.types)
         yield from types if type(types) is tuple else (types,)
 
 
