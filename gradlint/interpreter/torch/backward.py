@@ -13,7 +13,7 @@ import libcst as cst
 
 from gradlint.domain.announcement import GradientRecorded, StaleSavedUsed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import SUPPOSED_CALL, Edge, Node, Saved, Tri
+from gradlint.domain.graph import Edge, Node, Saved, Tri
 from gradlint.domain.refusal.backward import SecondBackward, StaleSaved
 from gradlint.domain.refusal.functions import SavedTensorMisused
 from gradlint.domain.state import State
@@ -139,8 +139,6 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             machine.emit(machine.raising[node.id](syntax))
             return True
         if node.id in state.freed:
-            if _is_given_back(node, found.certain):
-                return False
             earlier = state.freed[node.id]
             if earlier is None:
                 return True  # An earlier backward raised here already.
@@ -169,13 +167,6 @@ def troubled(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
             if not silent:
                 silent = _silently(machine, state, node, saved, syntax)
     return False
-
-
-def _is_given_back(node: Node, certain: Sequence[Node]) -> bool:
-    """Return whether a network that is not shown gets its own result again: only it knows what it detaches of it."""
-    if not node.op.startswith(SUPPOSED_CALL):
-        return False
-    return any(one.op == node.op and any(edge.node is node for edge in one.edges) for one in certain)
 
 
 RETAINED = "retained"

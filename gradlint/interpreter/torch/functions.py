@@ -67,7 +67,7 @@ def call_torch(machine: Machine, state: State, path: str, args: Args, node: cst.
     """torch.path(args)"""
     machine.announce(state, TorchCalled(node, path, None, args.positional, args.keywords, args.open))
     owner, _, method = path.rpartition(".")
-    if _is_module_class(owner) or method == "__init__":
+    if method == "__init__" or (_is_module_class(owner) and path not in SPECIAL):
         return _unbound_method_of_module(machine, state, method, args, node)
     if refuses_arguments(machine, state, path, args, node):
         return Unknown("raised")  # What follows is not reachable on this path.
