@@ -367,13 +367,9 @@ def _is_sum(root: Root) -> bool:
     """Return whether a root puts others together; what multiplies two that have graphs computes a further step."""
     if isinstance(root, Node):
         name = canonical(root.op)
-        return name in _GATHERING and (name not in SCALES or len(_flowing(root)) < 2)
+        with_graphs = [edge for edge in root.edges if edge.flows is True]
+        return name in _GATHERING and (name not in SCALES or len(with_graphs) < 2)
     return root.key is not None and root.key[0] in ARITHMETIC
-
-
-def _flowing(root: Node) -> list[Node]:
-    """Return the inputs that a gradient flows back to."""
-    return [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
 
 
 def _terms(state: State, root: Root) -> list[Root]:
@@ -381,7 +377,8 @@ def _terms(state: State, root: Root) -> list[Root]:
     if not _is_sum(root):
         return []
     if isinstance(root, Node):
-        return [node for node in _flowing(root) if node.tracked is not False]
+        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
+        return [node for node in flowing if node.tracked is not False]
     assert root.key is not None
     symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]
     return [part for part in symbols if part is not None]
