@@ -41,8 +41,8 @@ class Event(Frozen):
         """
         return self
 
-    def where_grad_may_be_off(self, name: str) -> Event | None:
-        """Return what the event comes to in a block of `name`, a context that is not known: it may disable grad mode.
+    def where_grad_may_be_off(self) -> Event | None:
+        """Return what the event comes to in a block of a context that is not known: it may disable grad mode.
 
         None if nothing is left of it.
         """

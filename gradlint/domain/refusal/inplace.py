@@ -30,9 +30,18 @@ class RefusedWrite(Refusal):
 
 
 class _GradOnlyWrite(RefusedWrite):
-    """A write that torch refuses only with grad mode on; `uncalled` is the method, called by nobody, that writes."""
+    """A write that torch refuses only with grad mode on.
+
+    `uncalled` is the method, called by nobody, that writes; `in_context`: it is in a context that is not known.
+    """
 
     uncalled: str = ""
+    in_context: bool = False
+
+    @property
+    def may_be_off(self) -> bool:
+        """Whether grad mode may be off around it."""
+        return bool(self.uncalled) or self.in_context
 
     def in_uncalled(self, name: str, *, method: bool) -> Event | None:
         """Return None for a parameter that a function writes to: whoever calls it must do so under no_grad.
@@ -41,11 +50,11 @@ class _GradOnlyWrite(RefusedWrite):
         """
         if not self.parameter or name in _RECORDING:
             return self
-        return self.where_grad_may_be_off(name) if method else None
+        return replace(self, uncalled=name) if method else None
 
-    def where_grad_may_be_off(self, name: str) -> Event:
-        """Return the refusal marked as one that is none with grad mode off."""
-        return replace(self, uncalled=name)
+    def where_grad_may_be_off(self) -> Event:
+        """Return the refusal marked as one in a context that is not known."""
+        return replace(self, in_context=True)
 
 
 _RECORDING = frozenset({"forward", "__call__"})
@@ -63,7 +72,7 @@ class LeafViewWrite(_GradOnlyWrite):
 class _RecordedWrite(RefusedWrite):
     """A write that torch refuses only with grad mode on."""
 
-    def where_grad_may_be_off(self, name: str) -> Event | None:
+    def where_grad_may_be_off(self) -> Event | None:
         """Return None: with grad mode off torch takes the write."""
         return None
 
@@ -122,7 +131,7 @@ class OutRequiresGrad(Refusal):
 
     op: str
 
-    def where_grad_may_be_off(self, name: str) -> Event | None:
+    def where_grad_may_be_off(self) -> Event | None:
         """Return None: with grad mode off torch writes."""
         return None
 
@@ -141,6 +150,6 @@ class InferenceSaved(Refusal):
     made: cst.CSTNode | None = None
     mode: cst.CSTNode | None = None
 
-    def where_grad_may_be_off(self, name: str) -> Event | None:
+    def where_grad_may_be_off(self) -> Event | None:
         """Return None: with grad mode off nothing is saved."""
         return None

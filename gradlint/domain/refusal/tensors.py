@@ -30,19 +30,25 @@ class NumpyOnGrad(Refusal):
     """A tensor that requires grad, made at `made`, is to become a numpy array.
 
     `uncalled`: the function that nobody calls in which it is, and which may be meant for callers that switch grad
-    mode off.
+    mode off. `in_context`: it is in a context that is not known.
     """
 
     made: cst.CSTNode | None
     uncalled: str = ""
+    in_context: bool = False
+
+    @property
+    def may_be_off(self) -> bool:
+        """Whether grad mode may be off around it."""
+        return bool(self.uncalled) or self.in_context
 
     def in_uncalled(self, name: str, *, method: bool) -> Event:
         """Return the refusal marked as one that the callers may have ruled out."""
-        return self.where_grad_may_be_off(name)
-
-    def where_grad_may_be_off(self, name: str) -> Event:
-        """Return the refusal marked as one that is none with grad mode off."""
         return replace(self, uncalled=name)
+
+    def where_grad_may_be_off(self) -> Event:
+        """Return the refusal marked as one in a context that is not known."""
+        return replace(self, in_context=True)
 
 
 class DetachedView(Refusal):

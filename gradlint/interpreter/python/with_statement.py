@@ -51,7 +51,7 @@ def _unknown(machine: Machine, state: State, instr: With) -> list[State]:
     """Run a block in a context that is not known: it may disable grad mode."""
     events = len(machine.events)
     after = machine.run(instr.body, [state])
-    inside = [event.where_grad_may_be_off("with") for event in machine.events[events:]]
+    inside = [event.where_grad_may_be_off() for event in machine.events[events:]]
     machine.events[events:] = [event for event in inside if event is not None]
     return after
 

@@ -28,9 +28,9 @@ def article(word: str) -> str:
     return "an" if word[0] in "aeiou" else "a"
 
 
-def unless_off(uncalled: str) -> str:
+def unless_off(may_be_off: bool) -> str:
     """Return what a message adds in a function that nobody in sight calls, or in a context that is not known."""
-    return ", unless grad mode is disabled around it" if uncalled else ""
+    return ", unless grad mode is disabled around it" if may_be_off else ""
 
 
 def target(node: cst.CSTNode) -> str | None:

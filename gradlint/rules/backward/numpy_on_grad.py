@@ -57,8 +57,8 @@ scores = model(torch.randn(3, 4)).detach().numpy()
     def check(self, event: refusal.NumpyOnGrad) -> Report | None:
         return Report(
             event.node,
-            f"{_call(event.node)} a tensor that requires grad: torch raises here{unless_off(event.uncalled)}",
-            severity="warning" if event.uncalled else None,
+            f"{_call(event.node)} a tensor that requires grad: torch raises here{unless_off(event.may_be_off)}",
+            severity="warning" if event.may_be_off else None,
             hint="call `.detach()` first; in the computation of a loss, use torch functions instead",
             related=((event.made, "the tensor is computed here"),),
             repair=receiver_through(event.node, "detach", safe=True) if _is_numpy_method(event.node) else None,

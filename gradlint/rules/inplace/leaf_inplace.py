@@ -68,8 +68,8 @@ with torch.no_grad():
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to {what} requires grad: torch raises here"
-            + unless_off(event.uncalled),
-            severity="warning" if event.uncalled else None,
+            + unless_off(event.may_be_off),
+            severity="warning" if event.may_be_off else None,
             hint=_NO_INPLACE if event.op.startswith("nn.") else _NO_GRAD,
             related=((event.made, f"the {kind} is created here"),),
             repair=_repair(event),

@@ -65,8 +65,8 @@ b.sum().backward()
         return Report(
             event.node,
             f"{writing(event.op, event.node)} writes in place to a view of a {kind} that requires grad:"
-            f" torch raises here{unless_off(event.uncalled)}",
-            severity="warning" if event.uncalled else None,
+            f" torch raises here{unless_off(event.may_be_off)}",
+            severity="warning" if event.may_be_off else None,
             hint=_FOR_PARAMETER if event.parameter else _FOR_BUFFER,
             related=((event.made, f"the {kind} is created here"), (viewed, "this is a view of it")),
             repair=update_under_no_grad(event.node) if event.parameter else _joining(event),
