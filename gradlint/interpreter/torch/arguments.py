@@ -21,7 +21,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state
-from gradlint.interpreter.torch.tensor import is_of_torch, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import is_of_torch, is_raised, known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
 
 
@@ -57,6 +57,8 @@ def refuses_arguments(
 
     `made`: what the constructor of a module was given, if the function is its `forward`.
     """
+    if any(is_raised(one) for one in args.values()):
+        return False  # It is not called.
     if not isinstance(node, cst.Call) or path in LISTS:
         return False  # What a list of modules refuses, `module_parts` says, as it knows what is meant.
     known = guarded(path)
@@ -141,7 +143,8 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
         return Shaped(record.shape, record.dtype if is_of_torch(record) else None)
     if isinstance(value, Ref) and isinstance(instance := state.heap.get(value.id), Instance):
         return _described(state, instance)
-    if isinstance(value, (Function, Bound)):
+    method = value.function if isinstance(value, Bound) else value  # A text names what may be any attribute.
+    if isinstance(method, Function):
         return Described(frozenset({"function"}))
     items = None if isinstance(value, Unknown) else known_items(state, value)
     if items is None:
