@@ -264,7 +264,7 @@ LAYERS: tuple[ByHand, ...] = (
                     " and self_padding * 2 > self_kernel_size and self_stride != 0",
                     "'should be at most half of'",
                 ),
-                ("self_stride == 0", "'stride'"),
+                ("self_stride == 0", "''"),
             ),
         )
         for k in (1, 2, 3)

@@ -15,7 +15,7 @@ from gradlint.domain.value import Args, Bound, External, Function, Instance, Ref
 from gradlint.facts.aliases import canonical
 from gradlint.facts.deciding import OPEN, Described, Known, Listed, Shaped, text_of, value_of
 from gradlint.facts.guards import Guard, Guarded, guarded
-from gradlint.facts.names import meant_keyword
+from gradlint.facts.names import attributes_of_modules, meant_keyword
 from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
@@ -143,13 +143,21 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
         return Shaped(record.shape, record.dtype if is_of_torch(record) else None)
     if isinstance(value, Ref) and isinstance(instance := state.heap.get(value.id), Instance):
         return _described(state, instance)
-    method = value.function if isinstance(value, Bound) else value  # A text names what may be any attribute.
-    if isinstance(method, Function):
+    if isinstance(value, Function) or (isinstance(value, Bound) and _is_method(state, value)):
         return Described(frozenset({"function"}))
     items = None if isinstance(value, Unknown) else known_items(state, value)
     if items is None:
         return OPEN
     return (tuple if type(value) is tuple else Listed)([_known(machine, state, item) for item in items])
+
+
+def _is_method(state: State, value: Bound) -> bool:
+    """Return whether an attribute is certainly a method: of the program, or of torch's modules."""
+    if isinstance(value.function, Function):
+        return True
+    record = state.heap.get(value.receiver.id) if isinstance(value.receiver, Ref) else None
+    is_module = isinstance(record, Instance) and module_base(state, record) is not None
+    return is_module and value.function in attributes_of_modules()
 
 
 def _described(state: State, record: Instance) -> Known:

@@ -131,7 +131,12 @@ _WITHOUT_FORWARD = {"torch.nn.Module", *LISTS, *DICTS} - {"torch.nn.Sequential"}
 
 
 def lacks_forward(machine: Machine, state: State, ref: Ref, record: Instance, node: cst.CSTNode) -> bool:
-    """Report a call of a module made in sight whose class has no `forward`; return True where torch raises."""
+    """Report a call of a module made in sight whose class has no `forward`; return True where torch raises.
+
+    A bare `nn.Module()` holds the place of what a subclass puts there.
+    """
+    if record.cls == External("torch.nn.Module"):
+        return False
     known = module_base(state, record) in _WITHOUT_FORWARD and not record.open and isinstance(record.syntax, cst.Call)
     if not known or record.module.foreign or has_unknown_base(state, record.cls) or may_be_another(state, ref):
         return False

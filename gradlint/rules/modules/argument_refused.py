@@ -67,7 +67,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=T
                 said = f": {event.text.rstrip('.')}" if event.text else ""
                 if not event.name:
                     return Report(event.node, f"`{shown}` cannot be called{said}: torch raises here")
-                return Report(event.node, f"`{shown}` refuses this value of `{event.name}`{said}: torch raises here")
+                name = event.name.removeprefix("self_")  # What a module was made with.
+                return Report(event.node, f"`{shown}` refuses this value of `{name}`{said}: torch raises here")
             case "unexpected":
                 return Report(event.node, f"`{shown}` has no argument `{event.name}`: torch raises here")
             case "twice":
