@@ -166,7 +166,8 @@ def _writes(code: CodeType) -> list[tuple[Spot, str]]:
         target: ast.expr | None = None
         op = ""
         if isinstance(node, ast.AugAssign):
-            target, op = node.target, f"{type(node.op).__name__.lower()}_"
+            name = "mul" if isinstance(node.op, ast.Mult) else type(node.op).__name__.lower()
+            target, op = node.target, f"{name}_"
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             target, op = node.targets[0], "index assignment"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):

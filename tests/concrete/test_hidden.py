@@ -17,6 +17,19 @@ from torch import nn
 x = torch.tensor([3.0, 2.0], requires_grad=True)
 """
 
+SQUARE = """
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 2 * ctx.saved_tensors[0] * gradient
+
+"""
+
 SEEN = {
     "a parameter": "loss = (x * x).sum()\nx.data.zero_()  # GRD105\nloss.backward()\n",
     "a view": "loss = (x * x).sum()\nx.data[0] = 5.0  # GRD105\nloss.backward()\n",
@@ -36,18 +49,7 @@ SUMMED = {
     "nobody knows where": "def spoil(array):\n    array[:] = 0.0\n\nloss = (x * x).sum()\n"
     "spoil(x.detach().numpy())\nloss.backward()  # GRD105\n",
     "an order": "loss = (x * x).sum()\na = x.detach().numpy()\na.sort()  # GRD105\nloss.backward()\n",
-    "a custom function": """
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**2
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 2 * ctx.saved_tensors[0] * gradient
-
-loss = Square.apply(x).sum()
+    "a custom function": f"""{SQUARE}loss = Square.apply(x).sum()
 a = x.detach().numpy()
 a[0] = 7.0  # GRD105
 loss.backward()
@@ -64,18 +66,7 @@ RIGHT = {
     "the same values in another memory": "loss = (x * x).sum()\nx.data = x.data.clone()\nloss.backward()\n",
     "another part of the memory": "both = torch.ones(4, 2)\nleft, right = both[:, 0], both[:, 1]\n"
     "loss = (x.sum() * left).sum()\nright.data.zero_()\nloss.backward()\n",
-    "before a custom function": """
-class Square(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x**2
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return 2 * ctx.saved_tensors[0] * gradient
-
-other = (x * 1).sum()
+    "before a custom function": f"""{SQUARE}other = (x * 1).sum()
 x.data.zero_()
 (Square.apply(x).sum() + other).backward()
 """,

@@ -6,16 +6,13 @@ They were written to have findings or to lack them. A law is tried on a part of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import NamedTuple
 
 import pytest
 
-from gradlint.check import check_content
 from gradlint.domain.finding import Finding
-from gradlint.outcome import Checked
-from gradlint.settings.config import Config
-from tests.golden.corpus import ONLY_FILE, Program, units_of
+from tests.golden.corpus import Program, units_of
+from tests.laws.checking import checked, is_python
 from tests.laws.transformation import Changed, arms_swapped, renamed, with_dead_statements
 
 
@@ -52,24 +49,8 @@ def programs(law: Law) -> Iterator[str]:
         for unit in units_of(group):
             if isinstance(unit, Program) and len(unit.files) == 1 and int(unit.key, 16) % every == 0:
                 text = unit.files[0][1]
-                if _is_python(text):
+                if is_python(text):
                     yield text
-
-
-def _is_python(text: str) -> bool:
-    try:
-        compile(text, ONLY_FILE, "exec", dont_inherit=True)
-    except SyntaxError:
-        return False
-    return True
-
-
-@cache
-def checked(text: str) -> Checked:
-    """The outcome of one file."""
-    (one,) = check_content(text, ONLY_FILE, Config()).files
-    assert one.crash is None
-    return one
 
 
 @pytest.mark.parametrize("name", LAWS)

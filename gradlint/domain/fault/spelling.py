@@ -29,7 +29,8 @@ class MisspeltName(Fault):
     def in_uncalled(self, name: str, *, method: bool) -> Event | None:
         """Return None for what a method asks of its own module in other letters: a subclass may have `self.Forward`."""
         node = self.node
-        own = method and isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name)
+        owner = node.value if isinstance(node, cst.Attribute) else None
+        own = method and isinstance(owner, cst.Name) and owner.value == "self"
         return None if own and self.owner == "module" and self.certain and not self.assigned else self
 
 
