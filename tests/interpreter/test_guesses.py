@@ -35,6 +35,12 @@ def test_a_word_inside_a_word_says_nothing(name: str) -> None:
     assert not guesses.is_kept(name)
 
 
+@pytest.mark.parametrize(("name", "expected"), [("obs", True), ("next_obs", True), ("log_probs", False)])
+def test_observations_are_inputs_and_probabilities_none(name: str, expected: bool) -> None:
+    """`probs` ends with `obs`."""
+    assert guesses.is_input(name) is expected
+
+
 @pytest.mark.parametrize("name", ["optimizer", "opt", "optD", "optimizerG", "gen_opt", "optim"])
 def test_optimizers_are_known_by_name(name: str) -> None:
     """By one of their words."""

@@ -57,14 +57,14 @@ def run_body(
     """Run a function's body; that of a generator with its `consumer`, or to the end for all that it yields."""
     code = function.code
     if machine.stack.count(code) >= _recursion(state, function, args) or len(machine.stack) >= DEPTH:
-        return unfollowed(machine, state, function, args, node, "calls too deep")
+        return unfollowed(machine, state, function, args, node, "calls too deep", consumer)
     if machine.program.is_installed(function.module) is (machine.entrance is None):
         if machine.entrance is None:
             return _run_installed(machine, state, function, args, node, consumer)
         with machine.in_own_file():
             return run_body(machine, state, function, args, node, consumer)
     if machine.foreign_limit is not None and machine.budget <= machine.foreign_limit:
-        return unfollowed(machine, state, function, args, node, "calls into other files")
+        return unfollowed(machine, state, function, args, node, "calls into other files", consumer)
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
@@ -104,7 +104,7 @@ def _run_other_file(
 ) -> list[tuple[State, Value]]:
     """Run a call into another file, which has steps of its own: they are not taken from those of this file."""
     if machine.allowance <= 0:
-        return unfollowed(machine, state, function, args, node, "calls into other files")
+        return unfollowed(machine, state, function, args, node, "calls into other files", consumer)
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
     detour, machine.entered = machine.detour, node
     try:
@@ -139,7 +139,7 @@ def _run_installed(
     agree: much in libraries is decided by what stands nowhere in their source.
     """
     if machine.installed_left <= 0 or not _may_matter(machine, state, function, args):
-        return unfollowed(machine, state, function, args, node, "calls into packages")
+        return unfollowed(machine, state, function, args, node, "calls into packages", consumer)
     former, budget, detour = state.fork(), machine.budget, machine.detour
     former.dirty, former.dirty_frames = set(state.dirty), set(state.dirty_frames)
     limit, machine.foreign_limit = machine.foreign_limit, budget - min(machine.installed_left, INSTALLED_CALL)
@@ -173,9 +173,18 @@ _BOUNDED = 5
 
 
 def unfollowed(
-    machine: Machine, state: State, function: Function, args: Args, node: cst.CSTNode, reason: str
+    machine: Machine,
+    state: State,
+    function: Function,
+    args: Args,
+    node: cst.CSTNode,
+    reason: str,
+    consumer: Consumer | None = None,
 ) -> list[tuple[State, Value]]:
-    """Give up a call: of a method, the object may have attributes now that were not seen."""
+    """Give up a call: of a method, the object may have attributes now that were not seen.
+
+    What consumes a generator runs all the same, once: the block of a `with` statement is not left out.
+    """
     machine.give_up(reason, node)
     name = function.code.name
     again = function.code in machine.stack  # What it does to its arguments, the calls before this one have done.
@@ -196,6 +205,8 @@ def unfollowed(
         state.put(receiver.id, record._replace(open=True, module=module))
         if name == "__init__" and machine.assumes and is_module(state, receiver):
             hide_parameters(machine, state, receiver, node)
+    if consumer is not None:
+        return [(end, result) for end in consumer.take_unknown(machine, state)]
     return [(state, result)]
 
 

@@ -6,8 +6,6 @@ statement runs its block there (`contextlib.contextmanager`); whatever wants all
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import libcst as cst
 
 from gradlint.domain.announcement import GraphsShared
@@ -75,7 +73,6 @@ def _resume(machine: Machine, states: list[State], items: list[Value], consumer:
     function = states[0].function
     decorated = function is not None and bool(function.modes)
     inner = (states[0].grad, states[0].inference, states[0].blocked)
-    first_exit = len(machine.exits)
     for state in states:
         if decorated:
             leave_mode(state, consumer.mode)  # A decorator, unlike a block, is left at each `yield`.
@@ -83,14 +80,9 @@ def _resume(machine: Machine, states: list[State], items: list[Value], consumer:
         state.site = consumer.site
     code = machine.stack.pop()
     try:
-        with machine.in_own_file() if consumer.in_own_file else nullcontext():
-            live = consumer.step(states, items)
+        live = consumer.take(machine, states, items)
     finally:
         machine.stack.append(code)
-    for position in range(first_exit, len(machine.exits)):
-        exit = machine.exits[position]
-        if "@" not in exit.kind:
-            machine.exits[position] = exit._replace(kind=consumer.out(exit.kind))
     for state in live:
         state.leave(frame)
         state.site = site

@@ -10,6 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
+from gradlint.interpreter.python.consumer import where_grad_may_be_off
 from gradlint.interpreter.python.contexts import FACTS, STACK, end_call, enter_mode, leave_mode, refuses_block
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
@@ -39,20 +40,11 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     if not isinstance(context, Unknown):
         return machine.run(instr.body, [state])
     if context.kind != STACK:
-        return _unknown(machine, state, instr)
+        return where_grad_may_be_off(machine, lambda: machine.run(instr.body, [state]))
     saved, first_exit = (state.grad, state.inference, state.blocked), len(machine.exits)
     after = machine.run(instr.body, [state])
     for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
         leave_mode(other, saved)
-    return after
-
-
-def _unknown(machine: Machine, state: State, instr: With) -> list[State]:
-    """Run a block in a context that is not known: it may disable grad mode."""
-    events = len(machine.events)
-    after = machine.run(instr.body, [state])
-    inside = [event.where_grad_may_be_off() for event in machine.events[events:]]
-    machine.events[events:] = [event for event in inside if event is not None]
     return after
 
 

@@ -172,8 +172,8 @@ def steps_no_parameters(name: str) -> bool:
 
 
 _INPUT = re.compile(
-    r"\w*(batch(es)?|data|inputs?|inps?|targets?|tgts?|labels?|images?|imgs?|samples?|tokens?|masks?|texts?|ids?|obs)"
-    r"|[xy]\w?|src|trg|reals?|observations?"
+    r"\w*(batch(es)?|data|inputs?|inps?|targets?|tgts?|labels?|images?|imgs?|samples?|tokens?|masks?|texts?|ids?)"
+    r"|[xy]\w?|src|trg|reals?|observations?|(\w*_)?obs"
 )
 
 
