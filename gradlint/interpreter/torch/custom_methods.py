@@ -18,6 +18,7 @@ from gradlint.domain.value import (
     Bound,
     External,
     Function,
+    Instance,
     Ref,
     Tensor,
     Value,
@@ -114,6 +115,9 @@ def run_aside(
     incoming = tuple(tensor_at(aside, ref).node for ref in gradients)
     first_exit, region = len(machine.exits), machine.open(aside)
     forward = static_method(state, cls, "forward")
+    if find_in_class(state, cls, "__init__") is not None:
+        # A class of old torch: `self` was the context, and had the attributes that its constructor set.
+        aside.put(ctx.id, aside.at(ctx, Instance)._replace(open=True))
     machine.differentiated[ctx.id] = None if forward is None else forward.code.node
     asked = machine.asked
     ends = invoke(machine, aside, backward, Args((ctx, *gradients)), node)
