@@ -163,6 +163,22 @@ class Perceptual(nn.Module):
     def forward(self, x, y):
         return (self.hidden[0](x) - self.hidden[0](y)).abs().mean() * self.scale
 """,
+    "a backward of its own": """
+import pytorch_lightning as pl
+
+
+class Moments(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(3), requires_grad=False)
+
+    def backward(self, loss):
+        pass
+
+    def training_step(self, batch, index):
+        self.mean.data = batch.mean(0)
+        return {"loss": torch.tensor(0.0)}
+""",
     "two losses of one fake": """
 import pytorch_lightning as pl
 

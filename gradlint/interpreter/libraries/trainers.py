@@ -162,10 +162,14 @@ def _loss_computed(machine: Machine, state: State, function: Function, args: Arg
 
 
 def _is_automatic(state: State, record: Instance) -> bool:
-    """Return whether the module leaves the optimization to the framework; a property may say that it does not."""
+    """Return whether the module leaves the optimization to the framework.
+
+    A property may say that it does not, and a hook `backward` of its own runs instead of that of the loss.
+    """
     own = isinstance(record.cls, Ref) and isinstance(state[record.cls], values.Class)
     stated = record.attrs.get("automatic_optimization", True)
-    return stated is True and not (own and find_in_class(state, record.cls, "automatic_optimization") is not None)
+    hooks = ("automatic_optimization", "backward")
+    return stated is True and not (own and any(find_in_class(state, record.cls, one) is not None for one in hooks))
 
 
 def _loss(state: State, returned: Value) -> Value:

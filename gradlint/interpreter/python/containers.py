@@ -14,7 +14,7 @@ from gradlint.domain.value import Args, Mapping, Ref, Sequence, Tensor, Unknown,
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.python.literals import is_key
+from gradlint.interpreter.python.literals import is_key, unshown
 
 
 class Written(NamedTuple):
@@ -49,7 +49,7 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
     items = record.items
     place = place_of(index)
     if place is not None and -len(items) <= place < len(items):
-        return items[place]
+        return unshown(items[place]) if record.open and place < 0 else items[place]
     # A tuple is not written to; one of slices has no hash.
     written = state.facts.get(("at", obj)) if isinstance(obj, Ref) else None
     if isinstance(written, Written) and (written.place is index or (type(index) is int and written.place == index)):
@@ -60,7 +60,7 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
             return Unknown("raised")
         if not record.open or not items:
             return Unknown()
-        return any_of(machine, state, items, node) if has_graph(state, items[-1]) else items[-1]
+        return any_of(machine, state, items, node) if has_graph(state, items[-1]) else unshown(items[-1])
     if isinstance(index, slice):
         parts = (index.start, index.stop, index.step)
         if index.step == 0:
@@ -71,9 +71,11 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
         start, step = index.start or 0, index.step or 1
         if isinstance(start, int) and isinstance(step, int) and start >= 0 and step > 0:
             rest = items[start::step]
-            return state.new(Sequence(rest if rest or not record.open else items, record.kind, True))
+            if rest or not record.open:
+                return state.new(Sequence(rest, record.kind, True))
+            return state.new(Sequence(tuple(map(unshown, items)), record.kind, True))
         part = items if _are_alike(state, items) else (any_of(machine, state, items, node),)
-        return state.new(Sequence(part, record.kind, True))
+        return state.new(Sequence(tuple(map(unshown, part)), record.kind, True))
     if items and isinstance(index, Unknown):
         first = items[0]
         if has_graph(state, first):

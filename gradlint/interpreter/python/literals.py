@@ -34,7 +34,7 @@ def make(machine: Machine, state: State, instr: Make) -> None:
             items.extend(more.items)
             is_open = is_open or more.open
         else:
-            items.append(value)
+            items.append(unshown(value) if is_open else value)  # Behind what is not known, its place is not, either.
     if instr.kind == "tuple" and not is_open:
         state.set(instr.dest, tuple(items))
     else:
@@ -66,6 +66,11 @@ def is_key(value: Value) -> bool:
     return isinstance(value, (str, int, float, bool, bytes, type(None), External, Ref)) or (
         type(value) is tuple and all(map(is_key, value))
     )
+
+
+def unshown(value: Value) -> Value:
+    """Return what stands for an item that is not shown, given one that is: a constant says nothing of the others."""
+    return Unknown() if value is None or isinstance(value, (int, float, str, bytes, tuple)) else value
 
 
 def make_slice(machine: Machine, state: State, instr: MakeSlice) -> None:
