@@ -157,7 +157,8 @@ class Layout:
             unpacked = marked is None and not self._is_installation(parent)
             roots.append(Root(parent, None if inside or unpacked else name))
         if marked is None and (package is None or unpacked):
-            roots += [Root(one) for one in islice(_above(package or folder), _ABOVE)]
+            top = package or folder  # A script inside the package is run from any of the folders up to it.
+            roots += [Root(one) for one in (*_up_to(folder, top), *islice(_above(top), _ABOVE))]
         while marked is not None:
             roots += [Root(folder), Root(os.path.join(folder, "src"))]
             if folder == marked:

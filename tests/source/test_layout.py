@@ -106,6 +106,16 @@ def test_an_unpacked_archive_is_a_project_without_marks(tmp_path: Path) -> None:
     assert layout.find(str(tmp_path / "far/a/b/c/d/e.py"), "models.base", 0) is None
 
 
+def test_the_folder_of_scripts_may_be_a_package(tmp_path: Path) -> None:
+    """`python main.py` finds what stands beside it, though somebody has put an `__init__.py` there."""
+    for name in ("__init__.py", "main.py", "models.py", "routines/__init__.py", "routines/base.py", "routines/mlc.py"):
+        (tmp_path / "code" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "code" / name).write_text("")
+    routine, layout = str(tmp_path / "code/routines/mlc.py"), Layout()
+    assert layout.find(routine, "routines.base", 0) == str(tmp_path / "code/routines/base.py")
+    assert layout.find(routine, "models", 0) == str(tmp_path / "code/models.py")
+
+
 @pytest.mark.parametrize(
     "line",
     [
