@@ -26,6 +26,7 @@ from gradlint.interpreter.libraries.model_zoos import hide_parameters
 from gradlint.interpreter.machine import DEPTH, INSTALLED_CALL, Exit, Machine, Region, splitting
 from gradlint.interpreter.python.binding import bind_parameters
 from gradlint.interpreter.python.classes import is_overridden, is_unfinished, library_base
+from gradlint.interpreter.python.consume import take_unknown
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -206,7 +207,7 @@ def unfollowed(
         if name == "__init__" and machine.assumes and is_module(state, receiver):
             hide_parameters(machine, state, receiver, node)
     if consumer is not None:
-        return [(end, result) for end in consumer.take_unknown(machine, state)]
+        return [(end, result) for end in take_unknown(machine, consumer, state)]
     return [(state, result)]
 
 

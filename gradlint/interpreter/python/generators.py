@@ -14,6 +14,7 @@ from gradlint.domain.value import Pending, Ref, Sequence, Suspended, Unknown, Va
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.calls import RESULT, run_body, settle, suspended_at
+from gradlint.interpreter.python.consume import take
 from gradlint.interpreter.python.consumer import Consumer, ConsumerStep
 from gradlint.interpreter.python.contexts import leave_mode
 from gradlint.interpreter.python.iteration import items_of
@@ -80,7 +81,7 @@ def _resume(machine: Machine, states: list[State], items: list[Value], consumer:
         state.site = consumer.site
     code = machine.stack.pop()
     try:
-        live = consumer.take(machine, states, items)
+        live = take(machine, consumer, states, items)
     finally:
         machine.stack.append(code)
     for state in live:

@@ -10,7 +10,7 @@ from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
-from gradlint.interpreter.python.consumer import where_grad_may_be_off
+from gradlint.interpreter.python.consume import where_grad_may_be_off
 from gradlint.interpreter.python.contexts import FACTS, STACK, end_call, enter_mode, leave_mode, refuses_block
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
