@@ -8,7 +8,18 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.drawing import Call, Drawing, Kept, LeafFact, Link, Spot, Step, StepKind
+from gradlint.domain.drawing import (
+    MOST_NODES,
+    Call,
+    Drawing,
+    Kept,
+    LeafFact,
+    Link,
+    Spot,
+    Step,
+    StepKind,
+    TooLargeError,
+)
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node, Saved, Site, Term, Tri
 from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.shape import Shape
@@ -21,14 +32,7 @@ from gradlint.interpreter.torch.backward import first_write
 from gradlint.interpreter.torch.parameters import members_of, module_base, parameters_of
 from gradlint.interpreter.torch.tensor import SUMMARY
 
-MOST_NODES = 5_000
-"""How many nodes of the tape are drawn at most."""
-
 Locate: TypeAlias = "Callable[[cst.CSTNode | None], Spot | None]"
-
-
-class TooLargeError(Exception):
-    """The tape has more nodes than are drawn."""
 
 
 class Origin(NamedTuple):
