@@ -299,7 +299,7 @@ def text_of(place: Place) -> str:
     text = (place.text or b"").decode(errors="replace")
     if not text or text.startswith(("with ", "async ")):
         text = linecache.getline(place.filename, place.row)
-    text = " ".join(text.split())
+    text = " ".join(text.split()).removesuffix(":")
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 

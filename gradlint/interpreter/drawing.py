@@ -25,7 +25,7 @@ from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor
-from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable
+from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable, sloped_inputs
 from gradlint.interpreter.grad_fn import LEAF, NOT_KNOWN, Given, Named, named
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import first_write
@@ -224,9 +224,11 @@ class Drawer:
                 behind.setdefault(one, []).append(cut)
         holders = _optimizers(self._state, self._labels)
         used = {one.id: one for one in leaves([root.node], inputs) if self._requires_grad(one)}
+        sloped = {node.id for node in reachable([root.node], sloped_inputs)}
         for leaf in used.values():
             gets: Tri = True if leaf.id in certain else None if leaf.id in reached else missed
-            yield self._leaf(leaf, gets, tuple(dict.fromkeys(behind.get(leaf.id, ()))), holders)
+            fact = self._leaf(leaf, gets, tuple(dict.fromkeys(behind.get(leaf.id, ()))), holders)
+            yield replace(fact, zero=gets is True and missed is False and leaf.id not in sloped)
         for address in holders:
             record = self._records.get(address)
             node = None if record is None else record.node
