@@ -46,7 +46,7 @@ tape_options = with_options(_OPTIONS)
 
 
 class Wanted(NamedTuple):
-    """The tape that is asked for: its place as it was given, its line, and how and where to it is written."""
+    """The tape that is asked for: its place as it was given, its line, and in which format and file it is written."""
 
     place: str
     line: Line
