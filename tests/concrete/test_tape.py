@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.torch_agrees.graphs import tape_of
 HEAD = "import torch\nfrom torch import nn\ntorch.manual_seed(0)\nx = torch.randn(4, 6)\n"
 """Four rows; the programs go on in the fifth."""
 
+COLUMNS = pytest.mark.skipif(sys.version_info < (3, 11), reason="of an instruction this Python knows the row alone")
 PROGRAMS = {
     "a perceptron": "model = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 1))\nloss = model(x).mean()",
     "a loss of a library": """model = nn.Linear(6, 3)
@@ -140,6 +142,7 @@ def test_a_backward_that_raises_is_drawn(tmp_path: Path) -> None:
     assert "saves w2 v0; h v0, now v1: written at line 14  -> backward raises" in as_tree(drawing)
 
 
+@COLUMNS
 def test_what_is_right_is_drawn_as_it_is(tmp_path: Path) -> None:
     """The same program without the write: names, sizes, lines, leaves, optimizers, the cut."""
     drawing = drawn(TRAIN.replace("step == 1", "step == 9"), tmp_path, 16)
@@ -203,6 +206,7 @@ def test_what_other_calls_get(tmp_path: Path) -> None:
         assert {one.label: one.gets for one in drawing.leaves} == {"w": True, "v": False}
 
 
+@COLUMNS
 def test_calls_are_noted_for_folding(tmp_path: Path) -> None:
     """The calls of the program, the outermost first."""
     text = HEAD + PROGRAMS["a module of the program"] + "\nloss.sum().backward()\n"
