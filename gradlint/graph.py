@@ -9,9 +9,8 @@ from functools import cache
 
 import libcst as cst
 
-from gradlint.domain.drawing import Drawing, Spot
+from gradlint.domain.drawing import MOST_NODES, Drawing, Spot
 from gradlint.domain.frozen import Frozen
-from gradlint.interpreter.drawing import MOST_NODES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.tapes import ASSIGNED, Candidate, Tapes
 from gradlint.interpreter.watching import code

@@ -101,7 +101,7 @@ HIDDEN = {
         "gradlint.entrypoints.taped",  # Only pages with pictures need what draws them.
     },
     "gradlint.entrypoints.run": {  # What imports torch waits until the program does, and the report for its end.
-        *("gradlint.concrete.places", "gradlint.concrete.watching", "gradlint.entrypoints.run_report"),
+        *("gradlint.concrete.watching", "gradlint.entrypoints.run_report"),
     },
     "gradlint.concrete.watch": {  # The same, for a name of the public interface.
         *("gradlint.concrete.findings", "gradlint.concrete.places", "gradlint.concrete.schedule"),

@@ -5,7 +5,6 @@ What is found is attached to the exception: if the program catches it, nothing i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +14,15 @@ from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import ATTRIBUTE, Seen
-from gradlint.concrete.tape import FREED, STALE, Label, freed_by, label_of, refusing
+from gradlint.concrete.tape import FREED, STALE, freed_by, label_of, refusing, versions_in
 from gradlint.concrete.training import Training
-from gradlint.concrete.writes import Writes, Written
+from gradlint.concrete.writes import Writes
 from gradlint.domain.event import Event
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.training_loop import GraphSwitchedOff
 from gradlint.domain.refusal import backward as refusal
 from gradlint.domain.refusal import inplace
-
-_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 _WRITES: dict[str, type[Event]] = {
     "a view of a leaf Variable that requires grad is being used in an in-place operation": inplace.LeafViewWrite,
@@ -101,8 +98,8 @@ class Blame:
         for way, name in refusing(call.ways, said[: said.find(" instead.")]):
             if way.label is None:
                 continue
-            versions = _VERSIONS.search(said)
-            written = versions and self._writer(way.label, int(versions[2]), int(versions[1]))
+            versions = versions_in(said)
+            written = versions and self._writes.between(way.label.reads, *versions)
             saver = f"`{way.label.op}` at {way.label.place} saved it (`{name}` of {type(way.node).__name__})"
             if not written or versions is None:
                 return _note(error, f"{saver}; the write was not seen")
@@ -116,16 +113,9 @@ class Blame:
                 "built": None,
                 "leaf": _is_leaf(way.node, name),
             }
-            note = f"{saver} at version {versions[2]}; `{op}` at {written.place} has changed it to {written.version}"
+            note = f"{saver} at version {versions[0]}; `{op}` at {written.place} has changed it to {written.version}"
             return _attach(error, Seen(refusal.StaleSaved, written.place, fields), note)
         return None
-
-    def _writer(self, label: Label, expected: int, found: int) -> Written | None:
-        """Return the write to the memory of an operation that leads from one version to the other; None if unclear."""
-        of = {storage for storage, version in label.reads if version == expected}
-        writes = [one for storage in of if (one := self._writes.after(storage, expected, found)) is not None]
-        places = {one.place.key for one in writes}
-        return writes[0] if len(places) == 1 else None
 
     def _freed(self, error: RuntimeError, call: Call, place: Place) -> None:
         for way, _ in refusing(call.ways, FREED):

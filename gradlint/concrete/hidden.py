@@ -19,9 +19,9 @@ import torch
 from gradlint.concrete.calls import Call
 from gradlint.concrete.checksums import Checksum, checksum
 from gradlint.concrete.operations import name_of
-from gradlint.concrete.places import Place, Places, Spot
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import LABEL, Label, Way, saved
+from gradlint.concrete.tape import LABEL, Label, Way, label_of_function, saved
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.writes import memory_of
 from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
@@ -122,7 +122,7 @@ class Hidden(Watcher):
     def backward_begins(self, call: Call, place: Place) -> None:
         """Compare what the nodes have saved that this backward runs through."""
         for way in call.ways if self._writes or self.sums else ():
-            label = way.label or _of_function(way.node)
+            label = way.label or label_of_function(way.node)
             if label is None or _PACKED in way.node.metadata:
                 continue
             seen = (self._summed if self.sums else self._overwritten)(way, label, place)
@@ -178,14 +178,6 @@ class Hidden(Watcher):
 def writes(func: Any) -> bool:
     """Return whether an operation may write to its first argument, by its name."""
     return name_of(func).endswith("_") or name_of(func) == "index assignment"
-
-
-def _of_function(node: Any) -> Label | None:
-    """Return what stands for a custom function of the program, which has no label: its `forward`."""
-    code = getattr(getattr(getattr(node, "_forward_cls", None), "forward", None), "__code__", None)
-    if code is None or not Places.is_own(code.co_filename):
-        return None
-    return Label(node._forward_cls.__name__, Place(code, 0), sys.maxsize, ())  # When it has saved is not known.
 
 
 def _saved(node: Any) -> Iterator[tuple[str, Tensor]]:

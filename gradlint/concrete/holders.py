@@ -53,7 +53,7 @@ def _held(
     if depth == 0 or id(value) in known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
         return None
     known.add(id(value))
-    items = list(_items(value))
+    items = list(items_of(value))
     tensors = [one for _, one in items[-_ITEMS:] if isinstance(one, torch.Tensor) and one.grad_fn is not None]
     reached = [_reached(one.grad_fn, lives) for one in tensors]
     if len(tensors) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
@@ -68,7 +68,7 @@ def _held(
     return None
 
 
-def _items(value: Any) -> Iterator[tuple[str, Any]]:
+def items_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what an object holds, each with its part of the path."""
     if isinstance(value, dict):
         yield from ((f"[{key!r}]", one) for key, one in islice(list(value.items()), _ITEMS * 4))

@@ -7,7 +7,6 @@ The program's tensors are only read, and none is kept alive.
 
 from __future__ import annotations
 
-import inspect
 import sys
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +17,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from gradlint.concrete import losses
+from gradlint.concrete.accesses import ACCESSES, DATA_READ, DATA_SET, FLAG_SET, GRAD_READ, GRAD_SET
+from gradlint.concrete.asked import Asked
 from gradlint.concrete.blame import Blame
 from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.custom import Custom
@@ -26,7 +27,7 @@ from gradlint.concrete.exits import Exits
 from gradlint.concrete.hidden import Hidden, writes
 from gradlint.concrete.measures import Measures
 from gradlint.concrete.operations import CONSTANTS, draws, look, name_of, requires_grad, versions
-from gradlint.concrete.places import Place, Places, Spot
+from gradlint.concrete.places import Line, Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
@@ -36,13 +37,6 @@ from gradlint.concrete.writes import Writes, memory_of
 
 Tensor = torch.Tensor
 
-_GRAD: Any = inspect.getattr_static(Tensor, "grad")
-_GRAD_READ, _GRAD_SET = _GRAD.__get__, _GRAD.__set__
-_DATA: Any = inspect.getattr_static(Tensor, "data")
-_DATA_READ, _DATA_SET = _DATA.__get__, _DATA.__set__
-_FLAG_SET = inspect.getattr_static(Tensor, "requires_grad").__set__
-_IS_LEAF_READ = inspect.getattr_static(Tensor, "is_leaf").__get__
-_PROPERTIES = {_GRAD_READ, _GRAD_SET, _DATA_READ, _DATA_SET, _FLAG_SET, _IS_LEAF_READ}
 _LOSSES = {getattr(torch.nn.functional, name): name for name in losses.WATCHED}
 _SET_GRAD_ENABLED = torch._C._set_grad_enabled
 _BACKWARDS = {torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad}
@@ -55,14 +49,12 @@ _TORCH = torch.__path__[0]
 _TICK = 0xFF
 
 
-def _nothing() -> None:
-    """Do nothing."""
-
-
 class Machine(TorchFunctionMode):
     """Watches one thread. `complain` says in one line why watching has ended."""
 
-    def __init__(self, places: Places, complain: Callable[[str], None], checksums: bool = False) -> None:
+    def __init__(
+        self, places: Places, complain: Callable[[str], None], checksums: bool = False, line: Line | None = None
+    ) -> None:
         super().__init__()
         self.places = places
         self.on = True
@@ -80,7 +72,7 @@ class Machine(TorchFunctionMode):
         self.training = Training()
         self.exits = Exits(places, self.training)
         self.measures = Measures()
-        self.ticked: Callable[[], None] = _nothing
+        self.ticked: Callable[[], None] = lambda: None
         """Called once in a while, for programs that take no steps."""
         self.losses: dict[tuple[int, int], losses.Given] = {}
         self.inside: list[Any] = []
@@ -89,6 +81,8 @@ class Machine(TorchFunctionMode):
         self.hidden = Hidden(known, checksums)
         self.custom = Custom(known)
         self.watchers: list[Watcher] = [*(one(known) for one in WATCHERS), self.hidden, self.custom]
+        self.asked = None if line is None else Asked(known, line, self.writes, lambda: self._since)
+        self.watchers += [] if self.asked is None else [self.asked]
         self._functions = frozenset().union(*(one.functions for one in self.watchers))
         self._files = frozenset().union(*(one.files for one in self.watchers))
         self._hearing = {method: hearing(self.watchers, method) for method in ANNOUNCED}
@@ -156,13 +150,15 @@ class Machine(TorchFunctionMode):
         if not self.on:
             return func(*args, **kwargs)
         caller = sys._getframe(1)
+        if self.asked is not None:
+            self.guarded(self.asked.comes, caller)
         if func in _APART:
             return self._apart(func, args, kwargs, caller)
         if self.training.stepping is not None and caller.f_code.co_filename.startswith(_OPTIM):
             return func(*args, **kwargs)  # What a step of torch's own writes is noted once, after it.
         if type(func) is MethodWrapperType:
             result = func(*args, **kwargs)
-            if func in _PROPERTIES and (func != _GRAD_READ or not caller.f_code.co_filename.startswith(_TORCH)):
+            if func in ACCESSES and (func != GRAD_READ or not caller.f_code.co_filename.startswith(_TORCH)):
                 self._property(func, args, result, caller)
             return result
         given: list[Tensor] = []
@@ -176,6 +172,8 @@ class Machine(TorchFunctionMode):
             self.guarded(self._refused, error, func, args, caller)
             raise
         self.guarded(self._operated, func, args, kwargs, given, before, result, caller)
+        if self.asked is not None:
+            self.guarded(self.asked.called, given, result, caller)
         return result
 
     def _apart(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], caller: Any) -> Any:
@@ -188,17 +186,17 @@ class Machine(TorchFunctionMode):
 
     def _property(self, access: Any, args: tuple[Any, ...], result: Any, caller: Any) -> None:
         """Look at an access to a property of a tensor, after it."""
-        if access == _GRAD_READ:
+        if access == GRAD_READ:
             self.guarded(self._gradient_read, args[0], result, caller)
-        elif access == _GRAD_SET:
+        elif access == GRAD_SET:
             self.guarded(self._gradient_set, args[0], caller)
-        elif access == _DATA_READ:
+        elif access == DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
             self.guarded(self._noticed, args[0], caller)
             self.guarded(self.hidden.data_read, result)
-        elif access == _DATA_SET:
+        elif access == DATA_SET:
             self.guarded(self.hidden.data_set, args[0], self._number, self.places.of(caller))
-        elif access == _FLAG_SET:
+        elif access == FLAG_SET:
             self.guarded(self._flagged, args[0], args[1], caller)
         elif caller.f_code.co_name == "add_param_group":
             self.guarded(self._optimizer_made, caller)
@@ -290,7 +288,8 @@ class Machine(TorchFunctionMode):
                 self._flagged(tracked[0], True, caller)
             return
         reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
-        label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args))
+        calls = () if self.asked is None else self.asked.calls(caller)
+        label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args), calls)
         for one in tracked:
             own: Any = one.grad_fn
             if own is None:
@@ -373,6 +372,7 @@ class Machine(TorchFunctionMode):
         except RuntimeError as error:
             if place is not None and found:
                 self.guarded(self.blame.backward, error, found[0], place)
+                self.guarded(self.tell, "backward_failed", found[0], place)
                 self.guarded(self._raised, error, place)
             raise
         if found:

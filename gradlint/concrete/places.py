@@ -53,16 +53,21 @@ class Place(NamedTuple):
         return (rows or [self.code.co_firstlineno])[0], None, None, None
 
     @property
-    def call(self) -> ast.Call | None:
-        """Return the call that stands here, as it is written; None if there is none, or columns are not known."""
+    def text(self) -> bytes | None:
+        """Return the expression that stands here, as it is written; None if columns are not known."""
         row, end, start, stop = self.range
         rows = [linecache.getline(self.filename, one).encode() for one in range(row, (end or row) + 1)]
         if start is None or stop is None or not rows:
             return None
         rows[-1] = rows[-1][:stop]
         rows[0] = rows[0][start:]
+        return b"".join(rows)
+
+    @property
+    def call(self) -> ast.Call | None:
+        """Return the call that stands here, as it is written; None if there is none, or columns are not known."""
         try:
-            found = ast.parse(b"(" + b"".join(rows) + b")", mode="eval").body
+            found = ast.parse(b"(" + (self.text or b"") + b")", mode="eval").body
         except (SyntaxError, ValueError):
             return None
         return found if isinstance(found, ast.Call) else None
@@ -89,6 +94,13 @@ class Spot(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.row}"
+
+
+class Line(NamedTuple):
+    """A row of a file, which is named by its whole path."""
+
+    filename: str
+    row: int
 
 
 class Places:

@@ -5,6 +5,8 @@ A label stands in the `metadata` of a node, which torch keeps for as long as the
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
@@ -13,13 +15,14 @@ import torch
 from torch.autograd.function import BackwardCFunction
 
 from gradlint.concrete.cuts import Cut
-from gradlint.concrete.places import Place
+from gradlint.concrete.places import Place, Places
 
 LABEL = "gradlint"
 LIFE = "gradlint.life"
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FREED = "Trying to backward through the graph a second time"
 
 
@@ -27,7 +30,8 @@ class Label(NamedTuple):
     """The operation that made a node, where, as which in a row, and the memory that it was given or has made.
 
     Of that memory, `reads` are the storages with their versions after the operation, its results last. `cuts` are the
-    places where other values that it was given have left the graph.
+    places where other values that it was given have left the graph. `calls` are the calls of the user's own code in
+    which it ran, the outermost first; they are noted only where a tape is asked for.
     """
 
     op: str
@@ -35,12 +39,26 @@ class Label(NamedTuple):
     number: int
     reads: tuple[tuple[int, int], ...]
     cuts: tuple[Cut, ...] = ()
+    calls: tuple[Place, ...] = ()
+
+    @property
+    def is_direct(self) -> bool:
+        """Return whether the user's own code has called the operation, and no other that it has called."""
+        return not self.calls or self.calls[-1].key != self.place.key
 
 
 def label_of(node: Any) -> Label | None:
     """Return the label of a node itself."""
     found = node.metadata.get(LABEL)
     return found if isinstance(found, Label) else None
+
+
+def label_of_function(node: Any) -> Label | None:
+    """Return what stands for a custom function of the program, which has no label: its `forward`."""
+    code = getattr(getattr(getattr(node, "_forward_cls", None), "forward", None), "__code__", None)
+    if code is None or not Places.is_own(code.co_filename):
+        return None
+    return Label(node._forward_cls.__name__, Place(code, 0), sys.maxsize, ())  # When it has saved is not known.
 
 
 class Fate:
@@ -145,6 +163,18 @@ def saved(node: Any) -> Iterator[tuple[str, Callable[[], object]]]:
         yield name.removeprefix("_saved_"), lambda name=name: getattr(node, name)  # type: ignore[misc]
     if isinstance(node, BackwardCFunction):
         yield "saved_tensors", lambda: node.saved_tensors
+
+
+def is_packed(node: Any, name: str) -> bool:
+    """Return whether hooks have packed what a node has saved: to read it would call them. True if torch cannot say."""
+    raw = getattr(node, f"_raw_saved_{name.removeprefix('saved_')}", ())
+    return any(getattr(one, "unpack_hook", True) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
+
+
+def versions_in(said: str) -> tuple[int, int] | None:
+    """Return the version that a node has saved and the one that torch found, from the message that it raises."""
+    found = _VERSIONS.search(said)
+    return None if found is None else (int(found[2]), int(found[1]))
 
 
 def refusing(ways: Iterable[Way], message: str) -> Iterator[tuple[Way, str]]:

@@ -194,6 +194,10 @@ class Training:
         """Note where an optimizer was made."""
         self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer), place)
 
+    def optimizers(self) -> Iterator[Any]:
+        """Yield the optimizers that are alive."""
+        yield from (one for known in self._optimizers.values() if (one := known.optimizer()) is not None)
+
     def step_begins(self, optimizer: Any, closure: bool, place: Place) -> list[Leaf]:
         """Look at the gradients that a step is about to use; return its leaves."""
         self.stepping = place

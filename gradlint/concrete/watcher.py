@@ -80,6 +80,9 @@ class Watcher:
     def backpropagated(self, call: Call, place: Place) -> None:
         """Hear of a backward that has run."""
 
+    def backward_failed(self, call: Call, place: Place) -> None:
+        """Hear of a backward that has raised."""
+
     def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
         """Hear of a step that is about to use gradients; not of one with a closure."""
 
@@ -119,7 +122,7 @@ def hearing(watchers: list[Watcher], method: str) -> list[Any]:
 
 
 ANNOUNCED = (
-    *("gradient_read", "backward_begins", "backpropagated", "step_begins", "step_ended", "module_entered"),
-    *("module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
+    *("gradient_read", "backward_begins", "backpropagated", "backward_failed", "step_begins", "step_ended"),
+    *("module_entered", "module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
 )
 """The methods by which watchers hear of what is no operation."""

@@ -17,7 +17,7 @@ from torch.optim import optimizer as steps
 from torch.optim.lr_scheduler import LRScheduler
 
 from gradlint.concrete.machine import Machine
-from gradlint.concrete.places import Places, Spot
+from gradlint.concrete.places import Line, Places, Spot
 from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
@@ -64,8 +64,9 @@ class Watch:
         schedule: Schedule | None = None,
         *,
         checksums: bool = False,
+        line: Line | None = None,
     ) -> None:
-        self.machine = Machine(places, complain, checksums)
+        self.machine = Machine(places, complain, checksums, line)
         self.sampler = Sampler(schedule or Schedule())
         self.clock = Clock()
         self._hooks: list[Any] = []
@@ -99,6 +100,8 @@ class Watch:
     def end(self, error: BaseException | None = None) -> None:
         """Stop watching; `error` is what has ended the program."""
         self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
+        if self.machine.asked is not None:
+            self.machine.guarded(self.machine.asked.ended)
         self.machine.end()
         self._raised = carried_by(error)
         self._detach()

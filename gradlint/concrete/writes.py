@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -49,6 +50,12 @@ class Writes:
         if not known or known[-1].version != found:
             return None
         return next((one for one in known if one.version > expected), None)
+
+    def between(self, reads: Iterable[tuple[int, int]], expected: int, found: int) -> Written | None:
+        """Return the write to one of these storages that leads from one version to the other; None if it is unclear."""
+        of = {storage for storage, version in reads if version == expected}
+        writes = [one for storage in of if (one := self.after(storage, expected, found)) is not None]
+        return writes[0] if len({one.place.key for one in writes}) == 1 else None
 
 
 def memory_of(tensor: torch.Tensor) -> tuple[int, int] | None:

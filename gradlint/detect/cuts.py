@@ -9,7 +9,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node
-from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable
+from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable, sloped_inputs
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import MEANS, RESHAPES, SCALES, SUMS
 
@@ -156,7 +156,7 @@ def _receiving(nodes: Iterable[Node]) -> Iterator[Node]:
     reached = {node.id for node in order if node.id not in targets}
     for node in order:
         if node.id in reached:
-            reached |= {edge.node.id for edge in node.edges if edge.flows is not False and edge.cut != "zero"}
+            reached |= {below.id for below in sloped_inputs(node)}
             yield node
 
 

@@ -21,7 +21,7 @@ from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates
 from gradlint.domain.graph import Node
 from gradlint.domain.state import State
 from gradlint.domain.value import Mapping, Ref, Tensor, Unknown, Value
-from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable
+from gradlint.domain.walk import back_to, certain_inputs, leaves, reachable, sloped_inputs
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ACCUMULATES, SCALES
 from gradlint.interpreter.machine import Machine
@@ -377,7 +377,7 @@ def _terms(state: State, root: Root) -> list[Root]:
     if not _is_sum(root):
         return []
     if isinstance(root, Node):
-        flowing = [edge.node for edge in root.edges if edge.flows is not False and edge.cut != "zero"]
+        flowing = sloped_inputs(root)
         return [node for node in flowing if node.tracked is not False]
     assert root.key is not None
     symbols = [root_of(state, part) for part in root.key[1:] if isinstance(part, (Ref, Unknown))]

@@ -14,6 +14,14 @@ StepKind: TypeAlias = "Literal['operation', 'leaf', 'unknown', 'cut']"
 """A node that autograd records, a leaf, something of which nothing is known, and a place where the graph ends."""
 
 
+MOST_NODES = 5_000
+"""How many nodes of a tape are drawn at most."""
+
+
+class TooLargeError(Exception):
+    """A tape has more nodes than are drawn."""
+
+
 class Spot(Frozen):
     """A place in a program: a row, the code that stands there in one line, and the file if it is another one."""
 
@@ -30,7 +38,8 @@ class Kept(Frozen):
     """A tensor that a node has saved for its backward: as what, at which version, and the version that it has now.
 
     The versions of a parameter are not known, as its initialisation has counted. `written` is the first write that came
-    between for certain: a backward through the node raises.
+    between for certain: a backward through the node raises. It does so as well if the write is `unseen`, of which only
+    a run can tell.
     """
 
     what: str
@@ -38,6 +47,12 @@ class Kept(Frozen):
     version: int | None
     now: int | None
     written: Spot | None = None
+    unseen: bool = False
+
+    @property
+    def raises(self) -> bool:
+        """Whether a backward certainly raises that reads it."""
+        return self.written is not None or self.unseen
 
 
 class Step(Frozen):
@@ -67,7 +82,7 @@ class Step(Frozen):
     @property
     def raises(self) -> bool:
         """Whether a backward through the node certainly raises."""
-        return self.freed is not None or any(one.written is not None for one in self.saves)
+        return self.freed is not None or any(one.raises for one in self.saves)
 
 
 class Link(Frozen):
@@ -82,7 +97,7 @@ class LeafFact(Frozen):
     """A leaf that requires grad, and whether it gets a gradient from the tensor that is drawn.
 
     `cuts` are the numbers of the cuts behind which it lies, and `optimizers` those that hold it. `used` is false for a
-    leaf that the tensor was not computed from.
+    leaf that the tensor was not computed from. `zero`: the gradient that it gets is zero in every element.
     """
 
     number: int
@@ -94,6 +109,7 @@ class LeafFact(Frozen):
     cuts: tuple[int, ...] = ()
     optimizers: tuple[str, ...] = ()
     used: bool = True
+    zero: bool = False
 
 
 class Drawing(Frozen):

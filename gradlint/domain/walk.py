@@ -1,7 +1,8 @@
 """The one traversal of graphs, from what is given back to what it was computed from.
 
-Where a walk goes is a function from a node to the next ones: `inputs`, `gradient_inputs`, `certain_inputs`, or one that
-knows where to stop. Edges lead to older nodes, so that a walk in search of one may end at its age: see `back_to`.
+Where a walk goes is a function from a node to the next ones: `inputs`, `gradient_inputs`, `sloped_inputs`,
+`certain_inputs`, or one that knows where to stop. Edges lead to older nodes, so that a walk in search of one may end at
+its age: see `back_to`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ def inputs(node: Node) -> list[Node]:
 def gradient_inputs(node: Node) -> list[Node]:
     """Return the inputs to which a gradient may flow back."""
     return [edge.node for edge in node.edges if edge.flows is not False]
+
+
+def sloped_inputs(node: Node) -> list[Node]:
+    """Return the inputs to which a gradient other than zero may flow back."""
+    return [edge.node for edge in node.edges if edge.flows is not False and edge.cut != "zero"]
 
 
 def certain_inputs(node: Node) -> list[Node]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradlint.concrete.places import Line, Places
 from gradlint.concrete.schedule import Schedule
 from gradlint.concrete.start import Ended, once_imported, run_module, run_script
 from gradlint.entrypoints.output_options import output_options, refuse_file
@@ -19,6 +20,7 @@ from gradlint.entrypoints.problem import Problem, complain, config_errors_as_pro
 from gradlint.entrypoints.sampling_options import sampling_options, schedule_of
 from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.summary_options import refuse_summary, summary_options
+from gradlint.entrypoints.tape_options import tape_options, wanted_tape
 from gradlint.settings.nearest import Configs
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ _NEVER = dict.fromkeys(("ignore_noqa", "follow_links", "fix", "fix_only", "unsaf
 @output_options
 @sampling_options
 @summary_options
+@tape_options
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGUMENTS]...")
 @click.pass_context
@@ -50,14 +53,16 @@ def run(context: click.Context, /, module: str | None, program: tuple[str, ...],
         refuse_file("--output-file", options["output_file"])
         for file in options["summary"]:
             refuse_summary(file)
-    watch, process = _Watching(os.getcwd(), schedule, options["checksums"]), os.getpid()
+        wanted = wanted_tape(options)
+    line = None if wanted is None else wanted.line
+    watch, process = _Watching(os.getcwd(), schedule, options["checksums"], line), os.getpid()
     once_imported(watch.begin)
     ended = run_script(_script(program), program[1:]) if module is None else run_module(module, program)
     with suppress(BrokenPipeError):
         sys.stdout.flush()
     if os.getpid() != process:  # A forked process that has come to the end of the program, too.
         context.exit(ended.code)
-    code = watch.report(ended, module or program[0], configs, options)
+    code = watch.report(ended, module or program[0], configs, {**options, "tape": wanted})
     if isinstance(ended.error, KeyboardInterrupt):
         _interrupt()
     context.exit(code)
@@ -89,8 +94,8 @@ def _interrupt() -> None:
 class _Watching:
     """The watch of a program, from when it imports torch to its end."""
 
-    def __init__(self, folder: str, schedule: Schedule, checksums: bool) -> None:
-        self._folder, self._schedule, self._checksums = folder, schedule, checksums
+    def __init__(self, folder: str, schedule: Schedule, checksums: bool, line: Line | None) -> None:
+        self._folder, self._schedule, self._checksums, self._line = folder, schedule, checksums, line
         self._watch: Watch | None = None
         self._problem = "the program has not imported torch: nothing was watched"
 
@@ -104,10 +109,9 @@ class _Watching:
             self._problem = f"torch {version} is older than 2.2: nothing is watched"
             return
         try:
-            from gradlint.concrete.places import Places
             from gradlint.concrete.watching import Watch
 
-            self._watch = Watch(Places(), complain, self._schedule, checksums=self._checksums)
+            self._watch = Watch(Places(), complain, self._schedule, checksums=self._checksums, line=self._line)
             self._watch.begin()
         except Exception as error:
             self._watch = None

@@ -16,10 +16,13 @@ from gradlint.concrete.findings import judged
 from gradlint.concrete.start import Ended
 from gradlint.concrete.summary import summary
 from gradlint.concrete.watching import Watch
+from gradlint.domain.drawing import MOST_NODES
 from gradlint.domain.finding import Finding
 from gradlint.domain.run import Observed, Run
 from gradlint.entrypoints.output_options import write_output_file
-from gradlint.entrypoints.problem import complain
+from gradlint.entrypoints.problem import Problem, complain
+from gradlint.entrypoints.rendering import rendered
+from gradlint.entrypoints.tape_options import Wanted
 from gradlint.outcome import Checked, Outcome
 from gradlint.report.formats import writer
 from gradlint.report.paint import Paint
@@ -54,6 +57,8 @@ def write(watch: Watch, ended: Ended, program: str, configs: Configs, options: d
     for path in options["summary"]:
         plain = replace(report, paint=Paint())
         problems.append(write_output_file(path, page(run, plain) if path.suffix == ".html" else [as_json(run, plain)]))
+    if options["tape"] is not None:
+        problems.append(_draw(watch, options["tape"]))
     if not options["quiet"]:
         for line in _remarks(watch, run, ended, outcome):
             click.echo(line, err=True)
@@ -61,6 +66,26 @@ def write(watch: Watch, ended: Ended, program: str, configs: Configs, options: d
     for problem in said:
         complain(f"error: {problem}")
     return not said
+
+
+def _draw(watch: Watch, wanted: Wanted) -> str | None:
+    """Write the drawing of the line that is asked for; return why there is none."""
+    asked = watch.machine.asked
+    assert asked is not None, "the line is watched"
+    if asked.too_large is not None:
+        return f"{wanted.place}: the graph of `{asked.too_large}` has more than {MOST_NODES:,} nodes, too many to draw"
+    if asked.drawing is None:
+        why = "no tensor of this line lives on after it" if asked.is_reached else "torch was not called at this line"
+        unseen = " while the program was watched: `--all` watches all of it" if watch.scope is not None else ""
+        return f"{wanted.place}: {why}{unseen}"
+    try:
+        text = rendered(wanted.place, asked.drawing, wanted.form, wanted.depth)
+    except Problem as problem:
+        return problem.message
+    if wanted.file is not None:
+        return write_output_file(wanted.file, [text])
+    click.echo(text, err=True)
+    return None
 
 
 def _remarks(watch: Watch, run: Run, ended: Ended, outcome: Outcome) -> Iterator[str]:

@@ -8,27 +8,31 @@ from typing import NamedTuple, TypeAlias
 
 import libcst as cst
 
-from gradlint.domain.drawing import Call, Drawing, Kept, LeafFact, Link, Spot, Step, StepKind
+from gradlint.domain.drawing import (
+    MOST_NODES,
+    Call,
+    Drawing,
+    Kept,
+    LeafFact,
+    Link,
+    Spot,
+    Step,
+    StepKind,
+    TooLargeError,
+)
 from gradlint.domain.graph import NOT_COMPUTED_FROM, Edge, Node, Saved, Site, Term, Tri
 from gradlint.domain.likeness import is_optimizer_path
 from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Ref, Tensor
-from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable
+from gradlint.domain.walk import gradient_inputs, inputs, leaves, reachable, sloped_inputs
 from gradlint.interpreter.grad_fn import LEAF, NOT_KNOWN, Given, Named, named
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.backward import first_write
 from gradlint.interpreter.torch.parameters import members_of, module_base, parameters_of
 from gradlint.interpreter.torch.tensor import SUMMARY
 
-MOST_NODES = 5_000
-"""How many nodes of the tape are drawn at most."""
-
 Locate: TypeAlias = "Callable[[cst.CSTNode | None], Spot | None]"
-
-
-class TooLargeError(Exception):
-    """The tape has more nodes than are drawn."""
 
 
 class Origin(NamedTuple):
@@ -220,9 +224,11 @@ class Drawer:
                 behind.setdefault(one, []).append(cut)
         holders = _optimizers(self._state, self._labels)
         used = {one.id: one for one in leaves([root.node], inputs) if self._requires_grad(one)}
+        sloped = {node.id for node in reachable([root.node], sloped_inputs)}
         for leaf in used.values():
             gets: Tri = True if leaf.id in certain else None if leaf.id in reached else missed
-            yield self._leaf(leaf, gets, tuple(dict.fromkeys(behind.get(leaf.id, ()))), holders)
+            fact = self._leaf(leaf, gets, tuple(dict.fromkeys(behind.get(leaf.id, ()))), holders)
+            yield replace(fact, zero=gets is True and missed is False and leaf.id not in sloped)
         for address in holders:
             record = self._records.get(address)
             node = None if record is None else record.node

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import libcst as cst
 
 from gradlint.domain.announcement import Announcement, BackwardCalled, Handler, ModuleEntered, Operated
-from gradlint.domain.drawing import Drawing, Spot
+from gradlint.domain.drawing import Drawing, Spot, TooLargeError
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Tensor, Value
-from gradlint.interpreter.drawing import Drawer, Notes, Origin, TooLargeError
+from gradlint.interpreter.drawing import Drawer, Notes, Origin
 from gradlint.interpreter.grad_fn import given_to
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at

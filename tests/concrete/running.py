@@ -12,9 +12,10 @@ import torch
 from torch import nn
 
 from gradlint.concrete.findings import judged
-from gradlint.concrete.places import Places
+from gradlint.concrete.places import Line, Places
 from gradlint.concrete.schedule import Schedule
 from gradlint.concrete.watching import Watch
+from gradlint.domain.drawing import Drawing
 from gradlint.domain.finding import Finding
 from gradlint.settings.config import Config
 from gradlint.settings.nearest import Configs
@@ -28,6 +29,7 @@ class Found(NamedTuple):
     error: Exception | None
     names: dict[str, object]
     operations: int = 0
+    drawing: Drawing | None = None
 
 
 def watched(
@@ -38,13 +40,18 @@ def watched(
     schedule: Schedule | None = None,
     explain: bool = False,
     checksums: bool = False,
+    row: int | None = None,
 ) -> Found:
-    """Run a text as a program and report what was seen; `explain` an error by a check of its file if nothing was."""
+    """Run a text as a program and report what was seen, and draw the tape of a row.
+
+    `explain` an error by a check of its file if nothing was seen.
+    """
     file = folder / "program.py"
     file.write_text(text, encoding="utf-8")
     complaints: list[str] = []
     names: dict[str, object] = {"__name__": "__main__", "nn": nn}
-    watch = Watch(Places(), complaints.append, schedule, checksums=checksums)
+    line = None if row is None else Line(str(file.resolve()), row)
+    watch = Watch(Places(), complaints.append, schedule, checksums=checksums, line=line)
     error: Exception | None = None
     torch.manual_seed(0)
     watch.begin()
@@ -59,7 +66,8 @@ def watched(
         torch.set_grad_enabled(True)
     unseen = error if explain else None
     findings = judged(watch.seen, Configs(config or Config()), unseen, scope=watch.scope).outcome.findings
-    return Found(findings, complaints, error, names, watch.machine.operations)
+    drawing = None if watch.machine.asked is None else watch.machine.asked.drawing
+    return Found(findings, complaints, error, names, watch.machine.operations, drawing)
 
 
 def codes_at(found: Found) -> set[tuple[str, int]]:

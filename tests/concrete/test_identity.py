@@ -61,15 +61,17 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("checksums", [False, True])
+@pytest.mark.parametrize("way", ["watched", "with checksums", "drawn"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_results_are_the_same(name: str, checksums: bool, tmp_path: Path) -> None:
-    """Losses and parameters, bit by bit; nothing is found, and the machine watches to the end."""
+def test_results_are_the_same(name: str, way: str, tmp_path: Path) -> None:
+    """Losses and parameters, bit by bit; nothing is found, and the machine watches to the end, also while it draws."""
     setup, body = PROGRAMS[name]
     text = LOOP.format(setup=setup, body=body)
     plain: dict[str, list[torch.Tensor]] = {}
     exec(text, plain)
-    found = watched(text, tmp_path, checksums=checksums)
+    row = text[: text.index("loss = ")].count("\n") + 1 if way == "drawn" else None
+    found = watched(text, tmp_path, checksums=way == "with checksums", row=row)
+    assert (found.drawing is None) == (row is None)
     assert found.error is None and found.complaints == [] and found.findings == ()
     state = found.names["state"]
     assert isinstance(state, list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,6 +82,20 @@ def test_leaves_say_who_holds_them_and_what_cuts(program: Path, capsys: pytest.C
     assert w1.endswith("gets a gradient   held by opt (SGD)")
     assert "gets no gradient  held by no optimizer; cut: not differentiable" in gate
     assert gate.endswith("at line 9")
+
+
+@pytest.mark.parametrize(("op", "is_zero"), [("w.round()", True), ("torch.sign(w)", True), ("w.abs()", False)])
+def test_a_gradient_of_zeros(op: str, is_zero: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Torch gives it; by another way the leaf gets more than zeros."""
+    torch = pytest.importorskip("torch")
+    path = tmp_path / "b.py"
+    for more, zero in (("", is_zero), (" + w", False)):
+        source = f"import torch\nw = torch.full((2,), 0.7, requires_grad=True)\n({op} * 3{more}).sum().backward()\n"
+        path.write_text(source, encoding="utf-8")
+        assert ("gets a gradient of zeros" in shown(capsys, "leaves", f"{path}:3")) is zero
+        names: dict[str, Any] = {"torch": torch}
+        exec(source, names)
+        assert bool(names["w"].grad.any()) is not zero
 
 
 def test_json_has_nodes_links_and_leaves(program: Path, capsys: pytest.CaptureFixture[str]) -> None:

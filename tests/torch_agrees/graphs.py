@@ -54,7 +54,7 @@ def _saved(function: Any) -> int | None:
     count = 0
     for name in names:
         try:
-            kept = getattr(function, name)
+            kept = getattr(function, name, None)
         except RuntimeError as error:
             if "modified by an inplace operation" not in str(error):
                 return None  # Freed by a backward.

@@ -42,7 +42,7 @@ def _is_inside(step: Step, depth: int) -> bool:
 def _one(group: list[Step], home: tuple[Call, ...]) -> Step:
     """Return the node of a call: its result is that of the first, its troubles are those of all."""
     first, call = group[0], home[-1]
-    saves = tuple(kept for one in group for kept in one.saves if kept.written is not None)
+    saves = tuple(kept for one in group for kept in one.saves if kept.raises)
     freed = next((one.freed for one in group if one.freed is not None), None)
     return replace(
         first, kind="operation", names=(f"{len(group)} nodes",), op=call.code, label=call.code, spot=call, inner=(),

@@ -31,9 +31,18 @@ class NoLayoutError(Exception):
     """No library is installed that lays out graphs."""
 
 
+def can_lay_out() -> bool:
+    """Return whether a library is installed that lays out graphs."""
+    return _has_graphviz() or find_spec("grandalf") is not None
+
+
+def _has_graphviz() -> bool:
+    return find_spec("graphviz") is not None and shutil.which("dot") is not None
+
+
 def laid_out(sizes: Sequence[Size], links: Sequence[tuple[int, int]]) -> Layout:
     """Place boxes in layers; each link is a pair of boxes by number, and no pair stands there twice."""
-    if find_spec("graphviz") is not None and shutil.which("dot") is not None:
+    if _has_graphviz():
         return _by_graphviz(sizes, links)
     if find_spec("grandalf") is not None:
         return _by_grandalf(sizes, links)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradlint.domain.drawing import Drawing, LeafFact, Step
-from gradlint.report.drawing.words import GETS, head, line, listed, node_name, size, title
+from gradlint.report.drawing.words import fate, head, line, listed, node_name, size, title
 
 
 def as_list(drawing: Drawing) -> str:
@@ -26,15 +26,15 @@ def in_words(drawing: Drawing) -> str:
     """Return what a picture shows, for those who do not see it."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in drawing.leaves:
-        groups.setdefault((GETS[one.gets], "" if one.gets else why(drawing, one)), []).append(one.label)
-    said = (f"{listed(names)}: {fate}{reason and f' ({reason})'}" for (fate, reason), names in groups.items())
+        groups.setdefault((fate(one), "" if one.gets else why(drawing, one)), []).append(one.label)
+    said = (f"{listed(names)}: {got}{reason and f' ({reason})'}" for (got, reason), names in groups.items())
     return ". ".join([f"The graph of {title(drawing)}", *said, *_raises(drawing)])
 
 
 def _cells(drawing: Drawing, leaf: LeafFact) -> tuple[str, ...]:
     held = f"held by {', '.join(leaf.optimizers)}" if leaf.optimizers else "held by no optimizer"
     said = held if leaf.gets else "; ".join(filter(None, [held, why(drawing, leaf)]))
-    return f"  {leaf.label}", size(leaf.shape, leaf.dtype), line(leaf.spot), GETS[leaf.gets], said
+    return f"  {leaf.label}", size(leaf.shape, leaf.dtype), line(leaf.spot), fate(leaf), said
 
 
 def why(drawing: Drawing, leaf: LeafFact) -> str:
@@ -53,9 +53,10 @@ def _cut(step: Step) -> str:
 def _raises(drawing: Drawing) -> Iterator[str]:
     """Yield why a backward gives none of them a gradient."""
     for step in drawing.steps:
-        written = next((one.written for one in step.saves if one.written is not None), None)
-        if written is not None:
-            yield f"backward raises: what `{head(step)}` saved is written at {line(written)}"
+        stale = next((one for one in step.saves if one.raises), None)
+        if stale is not None:
+            where = "where nobody saw it" if stale.written is None else f"at {line(stale.written)}"
+            yield f"backward raises: what `{head(step)}` saved is written {where}"
             return
         if step.freed is not None:
             yield f"backward raises: the backward at {line(step.freed)} has freed `{head(step)}`"

@@ -7,7 +7,7 @@ from html import escape
 from gradlint.domain.drawing import Drawing, LeafFact
 from gradlint.report.drawing.leaves import why
 from gradlint.report.drawing.svg import as_svg
-from gradlint.report.drawing.words import GETS, line, size, title
+from gradlint.report.drawing.words import fate, line, size, title
 
 _PAGE = """\
 <!DOCTYPE html>
@@ -56,5 +56,5 @@ def as_page(drawing: Drawing) -> str:
 def _row(drawing: Drawing, leaf: LeafFact) -> str:
     held = ", ".join(leaf.optimizers) or "no optimizer"
     reason = "" if leaf.gets else why(drawing, leaf)
-    cells = (leaf.label, size(leaf.shape, leaf.dtype), line(leaf.spot), GETS[leaf.gets], held, reason)
+    cells = (leaf.label, size(leaf.shape, leaf.dtype), line(leaf.spot), fate(leaf), held, reason)
     return f"<tr>{''.join(f'<td>{escape(one)}</td>' for one in cells)}</tr>"

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from gradlint.domain.drawing import Drawing, Kept, LeafFact, Spot, Step
 
-GETS = {True: "gets a gradient", False: "gets no gradient", None: "may get a gradient"}
+_GETS = {True: "gets a gradient", False: "gets no gradient", None: "may get a gradient"}
 LONGEST = 36
 """How many characters of an expression stand for a value without a name."""
 
@@ -80,7 +80,7 @@ def saved(one: Kept) -> str:
     text = name if one.version is None else f"{name} v{one.version}"
     text += f", now v{one.now}" if one.now != one.version else ""
     if one.written is None:
-        return text
+        return f"{text}: written where nobody saw it" if one.unseen else text
     return (
         f"{text}: written at {line(one.written)}" if one.now is not None else f"{text}, written at {line(one.written)}"
     )
@@ -101,7 +101,9 @@ def notes(step: Step) -> list[str]:
 
 def fate(leaf: LeafFact | None) -> str:
     """Return whether a leaf gets a gradient."""
-    return "" if leaf is None else GETS[leaf.gets]
+    if leaf is None:
+        return ""
+    return "gets a gradient of zeros" if leaf.zero else _GETS[leaf.gets]
 
 
 def leaf_at(drawing: Drawing) -> Leaves:
