@@ -10,7 +10,7 @@ PARALLEL ?= --numprocesses auto --maxprocesses 8 --dist worksteal
 # One thread: the tests compare numbers, and machines of other people's runs are shared.
 export OMP_NUM_THREADS = 1
 
-.PHONY: try test check quick fix docs rules facts agree speed ray clean golden golden-write golden-packages real fuzz browser site site-browser playground playground-browser release-check
+.PHONY: try test check quick fix docs rules facts agree speed ray neovim clean golden golden-write golden-packages real fuzz browser site site-browser playground playground-browser release-check
 
 # Lint a real package from the package index.
 try: $(VENV)/.installed
@@ -103,6 +103,10 @@ speed: $(READY) $(VENV)-torchfix/.ready
 # The tests of scans on a cluster of Ray's, in an environment of their own: Ray is large.
 ray: $(VENV)-ray/.ready
 	RAY_DATA_DISABLE_PROGRESS_BARS=1 $(VENV)-ray/bin/python -m pytest tests/ray
+
+# Neovim by the configuration of its page: `nvim`, 0.11 or later, must be installed.
+neovim: $(READY)
+	$(BIN)/python -m pytest tests/neovim
 
 # The page of `--output-format html` in a real browser, which must be installed, as must Node.js; screenshots go to SHOTS.
 SHOTS ?= $(shell mktemp -d)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-collect_ignore = ["ray"]
-"""`make ray` runs these: they need Ray, which is large, and are not skipped where it is missing."""
+collect_ignore = ["neovim", "ray"]
+"""`make neovim` and `make ray` run these: they need Neovim, and Ray, and are not skipped where it is missing."""
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "language-server.md").read_text(encoding="utf-8")
@@ -24,7 +21,6 @@ loss.backward()
 """
 
 
-@pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim is not installed: `nvim`, 0.11 or later")
 def test_what_neovim_shows(tmp_path: Path) -> None:
     """Diagnostics, shapes, hover, a lens, and a repair, after which there is nothing to say."""
     (configuration,) = re.findall(r"^## Neovim$.*?^```lua$(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
