@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import libcst as cst
 
@@ -60,7 +59,7 @@ from gradlint.interpreter.world.placeholders import suppose_attributes, supposed
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
-from gradlint.source.lower.syntax import nodes_of
+from gradlint.source.lower.syntax import attributes_in
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -329,17 +328,11 @@ def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
         methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
         hooks = {one.code.name for one in methods if one.code.is_empty}
         for method in methods if hooks else ():
-            words = _attributes_in(method.code.node)
+            words = attributes_in(method.code)
             trains = not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING)
             if trains and find_in_class(state, cls, method.code.name) is method:
                 found.append(method)
     return found
-
-
-@lru_cache(maxsize=1024)
-def _attributes_in(node: cst.CSTNode) -> frozenset[str]:
-    """Return the names of all attributes in a piece of code."""
-    return frozenset(part.attr.value for part in nodes_of(node) if isinstance(part, cst.Attribute))
 
 
 _CLASS_METHOD = External("builtins.classmethod")

@@ -425,8 +425,9 @@ class Machine(ABC):
         if type(operand) is not str or operand in state.locals:
             return False
         function = state.frames[state.frame].function
-        node = None if function is None else function.code.node
-        return isinstance(node, cst.FunctionDef) and operand in assigned_only(node)
+        if function is None or not isinstance(function.code.node, cst.FunctionDef):
+            return False
+        return operand in assigned_only(function.code)
 
     def look_up(self, state: State, name: str) -> Value:
         """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""

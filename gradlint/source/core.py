@@ -225,7 +225,11 @@ class Param:
 
 @dataclass(eq=False, repr=False, slots=True)
 class Code:
-    """A function body, lowered on first use. `is_abstract`: it is left to subclasses; `is_empty`: it does nothing."""
+    """A function body, lowered on first use. `is_abstract`: it is left to subclasses; `is_empty`: it does nothing.
+
+    `assigned` and `attributes` are names that its syntax holds, once `source.lower.syntax` has looked for them: kept
+    here they go with the syntax, which a cache of a function would keep alive.
+    """
 
     lower: ClassVar[Callable[[Code], Block]]
     """Lowers a body: `gradlint.source.lower` sets it, since this file knows nothing of syntax."""
@@ -238,6 +242,8 @@ class Code:
     is_async: bool = False
     is_abstract: bool = False
     is_empty: bool = False
+    assigned: frozenset[str] | None = None
+    attributes: frozenset[str] | None = None
     _body: Block | None = None
 
     @property

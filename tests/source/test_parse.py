@@ -20,6 +20,26 @@ def test_a_module_gives_its_text_back() -> None:
     assert module.code == text
 
 
+def test_blanks_that_are_alike_are_one_node() -> None:
+    """Most nodes of a tree are blanks. Outside of a parse libcst's classes are as they were."""
+    blank, line_end = cst.SimpleWhitespace, cst.Newline
+    module = parse("x  = 1\ny  = 2\n")
+    assert isinstance(module, cst.Module)
+    targets, ends = [], []
+    for line in module.body:
+        assert isinstance(line, cst.SimpleStatementLine) and isinstance(line.body[0], cst.Assign)
+        targets.append(line.body[0].targets[0])
+        ends.append(line.trailing_whitespace.newline)
+    one, other = targets
+    assert one is not other
+    assert one.whitespace_before_equal is other.whitespace_before_equal
+    assert one.whitespace_before_equal.value == "  "
+    assert one.whitespace_after_equal is not one.whitespace_before_equal
+    assert ends[0] is ends[1]
+    assert (cst.SimpleWhitespace, cst.Newline) == (blank, line_end)
+    assert isinstance(blank, type)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

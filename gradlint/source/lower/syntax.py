@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
-from functools import lru_cache
 
 import libcst as cst
+
+from gradlint.source.core import Code
 
 _TRIVIA = re.compile(
     r"whitespace|[lr]par|[lr]bracket|[lr]brace|comma|semicolon|colon|dot|equal|leading_|lines_after|trailing_"
@@ -109,9 +110,21 @@ _OTHER_BINDINGS = frozenset(
 )
 
 
-@lru_cache(maxsize=256)
-def assigned_only(function: cst.FunctionDef) -> frozenset[str]:
+def attributes_in(code: Code) -> frozenset[str]:
+    """Return the names of all attributes in a function."""
+    if code.attributes is None:
+        code.attributes = frozenset(part.attr.value for part in nodes_of(code.node) if isinstance(part, cst.Attribute))
+    return code.attributes
+
+
+def assigned_only(code: Code) -> frozenset[str]:
     """Return the local variables of a function that nothing but assignments and `for` loops bind."""
+    if code.assigned is None:
+        code.assigned = _assigned_only(code.node)
+    return code.assigned
+
+
+def _assigned_only(function: cst.CSTNode) -> frozenset[str]:
     plain: set[str] = set()
     others: set[str] = set()
     stack: list[tuple[cst.CSTNode, set[str] | None]] = [(part, None) for part in parts(function)]
