@@ -17,6 +17,8 @@ from gradlint.concrete.places import Place
 
 LABEL = "gradlint"
 LIFE = "gradlint.life"
+CUT = "gradlint.cut"
+"""In the metadata of a node whose result, of one element, was also used without its graph: where that was cut off."""
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"
