@@ -193,3 +193,17 @@ class GraphSwitchedOff(Fault):
     """What is switched off at the node is still off at `backward`, which finds no graph."""
 
     backward: cst.CSTNode
+
+
+class StepWithoutEffect(Fault):
+    """A run has seen `steps` of the `of` measured steps of an optimizer, `made` there, change no parameter.
+
+    They had gradients; `rate` is the greatest learning rate of the first such `step`. Those before any other are left
+    out. Where the rate is zero, the node is that of its schedule; else, or where there is none, of the step.
+    """
+
+    step: cst.CSTNode
+    made: cst.CSTNode | None
+    rate: float | None
+    steps: int
+    of: int
