@@ -179,12 +179,12 @@ class Growth(Watcher):
             summed.add(holder.place.key)
             fields: dict[str, object] = {"term": None, "listed": holder.listed, "nested": False}
             if spent:
-                yield Seen(GraphAccumulates, holder.place, fields | {"spent": True})
+                yield Seen(GraphAccumulates, holder.place, fields | {"spent": True, "path": holder.path})
             else:
                 yield Seen(EvalKeepsGraph, holder.place, fields)
         for holder, spent in self._carried.values():
             if holder.place.key not in summed:
-                fields = {"term": None, "listed": holder.listed, "nested": False, "spent": spent}
+                fields = {"term": None, "listed": holder.listed, "nested": False, "spent": spent, "path": holder.path}
                 yield Seen(GraphAccumulates, holder.place, fields)
         for key, (place, times) in self._retained.items():
             if times >= 3 and key not in self._used:

@@ -144,13 +144,14 @@ class GraphAccumulates(Fault):
 
     `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use them
     any more; else none ever does, though the loop runs some. `listed`: a container is given the tensors, rather than a
-    sum; `nested`: what it is given is not the tensor itself, but holds it.
+    sum; `nested`: what it is given is not the tensor itself, but holds it. A run knows the `path` to it.
     """
 
     term: cst.CSTNode | None
     spent: bool
     listed: bool
     nested: bool
+    path: str = ""
     carried: ClassVar = "graph"
 
 
