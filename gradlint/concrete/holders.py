@@ -15,7 +15,7 @@ from torch import nn
 
 from gradlint.concrete.calls import tensors_in
 from gradlint.concrete.places import Place, Spot
-from gradlint.concrete.tape import label_of
+from gradlint.concrete.tape import label_of, node_of
 from gradlint.concrete.written import nodes_of, own_frames, spot_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import JOINS, UPDATES
@@ -79,13 +79,13 @@ class _Search(NamedTuple):
         self.known.add(id(value))
         items = list(_items(value))
         within = tensors_in(one for _, one in items[-_ITEMS:])
-        tensors = [one for one in islice(within, _ITEMS * 4) if one.grad_fn is not None]
-        reached = [self._reached(one.grad_fn) for one in tensors]
-        if len(tensors) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
+        nodes = [node for one in islice(within, _ITEMS * 4) if (node := node_of(one)) is not None]
+        reached = [self._reached(one) for one in nodes]
+        if len(nodes) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
             single = next((one for one in reached if len(one) >= _ENOUGH), None)
-            label = label_of(tensors[-1].grad_fn)
+            label = label_of(nodes[-1])
             if single is None and label is not None:
-                return Holder(path, _grown(path, self.frame) or label.place, True, tensors[0].grad_fn)
+                return Holder(path, _grown(path, self.frame) or label.place, True, nodes[0])
         for name, one in items:
             found = self.held(path + name, one, depth - 1)
             if found is not None:
@@ -94,7 +94,7 @@ class _Search(NamedTuple):
 
     def _summed(self, path: str, tensor: torch.Tensor) -> Holder | None:
         """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
-        node: Any = tensor.grad_fn
+        node = node_of(tensor)
         if node is None or len(self._reached(node)) < _ENOUGH:
             return None
         while node is not None:

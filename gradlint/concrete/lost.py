@@ -12,7 +12,7 @@ from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import CUT, Label, freed_by, label_of, leaves_of, nodes_below
+from gradlint.concrete.tape import CUT, Label, freed_by, label_of, leaves_of, node_of, nodes_below
 from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.written import own_frames
@@ -63,9 +63,8 @@ class Lost(Watcher):
         """Return whether the program has a loss of these leaves, of which no backward has run."""
         for frame in own_frames(sys._getframe(1)):
             for value in list(frame.f_locals.values()):
-                if not isinstance(value, torch.Tensor) or value.numel() != 1 or value.grad_fn is None:
-                    continue
-                ways = nodes_below([value.grad_fn])
+                last = node_of(value) if isinstance(value, torch.Tensor) and value.numel() == 1 else None
+                ways = nodes_below([last])
                 leads = any(id(self.training.leaf(one)) in leaves for one in leaves_of(ways))
                 if leads and not any(freed_by(way.node) for way in ways):
                     return True

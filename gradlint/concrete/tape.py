@@ -45,6 +45,14 @@ def label_of(node: Any) -> Label | None:
     return found if isinstance(found, Label) else None
 
 
+def node_of(tensor: torch.Tensor) -> Any:
+    """Return the last node of a tensor; None for one of several views of which torch knows none since another write."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
 class Fate:
     """What has become of a graph: `spent` if a backward has freed it."""
 

@@ -146,3 +146,10 @@ def test_a_loss_that_waits_for_its_backward(tmp_path: Path) -> None:
     wrong = watched(BACKWARD_LEFT_OUT.format(backward="pass"), tmp_path)
     right = watched(BACKWARD_LEFT_OUT.format(backward="scale_loss.backward()"), tmp_path)
     assert codes_at(wrong) == {("GRD520", 15)} and codes_at(right) == set()
+
+
+def test_a_view_that_torch_knows_no_more(tmp_path: Path) -> None:
+    """It is no reason to end the watching when the frames are searched."""
+    views = "a, b = (model.weight * 2).unbind(1)[:2]; torch.no_grad()(a.add_)(1)"
+    found = watched(LOOP.format(loss="loss = first + second", after=views), tmp_path)
+    assert found.complaints == []
