@@ -31,7 +31,7 @@ _CHAIN = 4
 _SEEN = 200
 _RETAINED = "gradlint.retained"
 _CARRIED = "gradlint.carried"
-_SEARCHED = range(4, 12)
+_SEARCHED = (4, 5, 7, 10)
 """The iterations of a sample after which the frames are searched: a sum over an epoch may be short."""
 
 
@@ -114,7 +114,7 @@ class Growth(Watcher):
             holder = holder_of(self._iteration, below=True)
             if holder is not None and holder.place.key not in self._carried:
                 holder.node.metadata[_CARRIED] = holder.place.key
-                self._carried[holder.place.key] = holder, _is_spent(holder.node)
+                self._carried[holder.place.key] = holder._replace(node=None), _is_spent(holder.node)
         self._ends.append(self._last)
 
     def _iteration(self, node: Any) -> int | None:
@@ -147,7 +147,9 @@ class Growth(Watcher):
         wanted = {id(one) for one in alive}
         holder = holder_of(lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None)
         if holder is not None:
-            self._kept[key] = Kept(holder, tuple(one.fate for one in alive), tuple(map(weakref.ref, alive)))
+            self._kept[key] = Kept(
+                holder._replace(node=None), tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
+            )
 
     def _state(self, call: Call, last: Any, place: Place) -> None:
         """See whether each backward runs through more than the last, down to what earlier iterations have computed."""

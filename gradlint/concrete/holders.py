@@ -34,7 +34,10 @@ Key: TypeAlias = Callable[[Any], Hashable | None]
 
 
 class Holder(NamedTuple):
-    """What holds graphs of several iterations: its path, where it grows, whether it is a container, and one of them."""
+    """What holds graphs of several iterations: its path, where it grows, and whether it is a container.
+
+    `node` is one of a graph; who keeps the holder leaves it out, since it would keep the graph alive.
+    """
 
     path: str
     place: Place | Spot
@@ -47,15 +50,10 @@ def holder_of(key: Key, *, below: bool = False) -> Holder | None:
 
     A sum may also stand `below` the last operation of what is held.
     """
-    modules: set[int] = set()
     known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
-        scopes = [frame.f_locals]
-        if id(frame.f_globals) not in modules:
-            modules.add(id(frame.f_globals))
-            scopes += [frame.f_globals] if frame.f_globals is not frame.f_locals else []
         search = _Search(key, below, frame, known)
-        for name, value in (pair for scope in scopes for pair in list(scope.items())):
+        for name, value in list(frame.f_locals.items()):
             found = None if name.startswith("__") else search.held(name, value, _DEPTH)
             if found is not None:
                 return found
@@ -128,7 +126,8 @@ class _Search(NamedTuple):
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what an object holds, each with its part of the path."""
     if isinstance(value, dict):
-        yield from ((f"[{key!r}]", one) for key, one in islice(list(value.items()), _ITEMS * 4))
+        pairs = islice(list(value.items()), _ITEMS * 4)  # No code of the program runs: its own keys are not printed.
+        yield from ((f"[{key!r}]" if type(key) in (str, int) else "[...]", one) for key, one in pairs)
     elif isinstance(value, (list, tuple, deque)):
         yield from ((f"[{place}]", one) for place, one in enumerate(list(value)[-_ITEMS * 4 :]))
     elif isinstance(value, FunctionType):

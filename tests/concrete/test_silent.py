@@ -153,3 +153,23 @@ def test_a_view_that_torch_knows_no_more(tmp_path: Path) -> None:
     views = "a, b = (model.weight * 2).unbind(1)[:2]; torch.no_grad()(a.add_)(1)"
     found = watched(LOOP.format(loss="loss = first + second", after=views), tmp_path)
     assert found.complaints == []
+
+
+def test_what_has_held_graphs_is_not_kept_alive(tmp_path: Path) -> None:
+    """The finding stays, and the graphs go with the list."""
+    found = watched(LOOP.format(loss="loss = first + second", after="logs.append(loss)") + KEPT, tmp_path)
+    assert {code for code, _ in codes_at(found)} == {"GRD510"} and found.names["alive"] is False
+
+
+KEPT = """\
+import gc, weakref
+class Mark:
+    pass
+mark = Mark()
+logs[0].grad_fn.metadata["mark"] = mark
+reference = weakref.ref(mark)
+del mark, loss, first, second
+logs.clear()
+gc.collect()
+alive = reference() is not None
+"""
