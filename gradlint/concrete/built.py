@@ -67,7 +67,7 @@ class Built(Watcher):
         if reference is None or line is None or leaf is None or weight is None or reference() is not module:
             return
         is_drawn = (
-            leaf.random and not leaf.constant and not leaf.loaded and not leaf.read and weight.data_ptr() == memory
+            leaf.random and not leaf.constant and leaf.loaded < 0 and not leaf.read and weight.data_ptr() == memory
         )
         if is_drawn and self._calls not in line.calls:
             line.calls.add(self._calls)

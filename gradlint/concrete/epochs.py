@@ -69,6 +69,7 @@ class Epochs(Watcher):
     def scheduler_steps(self, scheduler: Any, place: Place) -> None:
         """Note a first step before any of the optimizer: torch warns of it by the same conditions."""
         optimizer = getattr(scheduler, "optimizer", None)
+        self.training.scheduled(optimizer, place)
         is_tracked = hasattr(getattr(optimizer, "step", None), "_wrapped_by_lr_sched")
         if is_tracked and scheduler._step_count == 1 and not getattr(optimizer, "_opt_called", False):
             self._early.append((weakref.ref(scheduler), place))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from gradlint.concrete.calls import tensors_in
 from gradlint.concrete.cuts import Cut, cut_of
 from gradlint.concrete.operations import name_of, requires_grad
 from gradlint.concrete.places import Place, Places
-from gradlint.concrete.tape import leaves_of, nodes_below
+from gradlint.concrete.tape import CUT, leaves_of, nodes_below
 from gradlint.concrete.training import Training
 
 Tensor = torch.Tensor
@@ -62,6 +62,8 @@ class Exits:
             return None
         given = list(tensors_in(args))
         cut = next((cut for one in given if (cut := self.of(one)) is not None), None) if self._cuts else None
+        if not given and self._numbers:
+            cut = next(self._of_numbers(args), None)
         if cut is None:
             source = next((one for one in given if requires_grad(one)), None)
             place = self._places.of(caller) if source is not None else None
@@ -95,14 +97,23 @@ class Exits:
         found: list[Cut] = []
         if self._cuts:
             found = [cut for one in given if (cut := self.of(one)) is not None and not requires_grad(one)]
-        for one in args if self._numbers else ():
-            if type(one) is float and (known := self._numbers.get(id(one))) is not None:
-                found.append(known[1])
+        found += self._of_numbers(args) if self._numbers else ()
         self._training.cuts += len(found)
         return tuple(found)
 
+    def _of_numbers(self, args: Iterable[Any]) -> Iterator[Cut]:
+        """Yield where numbers among arguments, and in lists among them, have left the graph."""
+        for one in args:
+            if type(one) is float and (known := self._numbers.get(id(one))) is not None:
+                yield known[1]
+            elif type(one) is list and one and type(one[0]) is float:
+                yield from self._of_numbers(one)
+
     def _completed(self, cut: Cut, source: Tensor) -> Cut:
         """Add the leaves before a cut, of the first two at its place: nothing here may cost much."""
+        node: Any = source.grad_fn
+        if node is not None and source.numel() == 1:
+            node.metadata[CUT] = cut.place.key
         times = self._times[cut.place.key] = self._times.get(cut.place.key, 0) + 1
         if times > 2:
             return cut._replace(steps=self._training.steps)

@@ -58,6 +58,8 @@ class Gradients(Watcher):
 
     def gradient_read(self, tensor: Tensor, gradient: Tensor | None, place: Place) -> None:
         """Note where the program reads the gradient of a result, and where it reads others: it is not always none."""
+        if gradient is not None and tensor.grad_fn is None:
+            self.training.leaf(tensor).asked = True
         if gradient is not None or tensor.grad_fn is None or tensor.retains_grad:
             self._known.add(place.key)
         else:

@@ -1,12 +1,15 @@
 """Graphs that stay alive from iteration to iteration, and who holds them.
 
 A graph lives as long as the object in the metadata of its last node. Where those of five iterations are alive, the
-variables of the program's own frames are searched for what holds them: nothing is kept alive for that.
+variables of the program's own frames are searched for what holds them: nothing is kept alive for that. They are also
+searched after the first iterations of a sample, for values of which nodes of several iterations are left, be they of a
+loss or not.
 """
 
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,7 +18,7 @@ from gradlint.concrete.calls import Call, tensors_in
 from gradlint.concrete.holders import Holder, holder_of
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import LIFE, Fate, Life, label_of
+from gradlint.concrete.tape import LIFE, Fate, Life, freed_by, label_of
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.backward import GradientCycle, GraphRetained
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
@@ -25,7 +28,11 @@ _MANY = 5
 _SPENT = 3
 """The same of graphs that nothing can use any more."""
 _CHAIN = 4
+_SEEN = 200
 _RETAINED = "gradlint.retained"
+_CARRIED = "gradlint.carried"
+_SEARCHED = (4, 5, 7, 10)
+"""The iterations of a sample after which the frames are searched: a sum over an epoch may be short."""
 
 
 class Kept(NamedTuple):
@@ -49,11 +56,17 @@ class Growth(Watcher):
         self._retained: dict[tuple[int, int], tuple[Place, int]] = {}
         self._used: set[tuple[int, int]] = set()
         self._cycles: dict[tuple[int, int], tuple[Place, list[Any], int]] = {}
+        self._ends: list[int] = []
+        self._last = 0
+        self._iterations = 0
+        self._carried: dict[tuple[int, int], tuple[Holder, bool]] = {}
 
     def paused(self) -> None:
         """Forget graphs that a backward may still use: nobody would see it."""
         self._lives.clear()
         self._ways.clear()
+        self._iterations = 0
+        self._carried = {key: pair for key, pair in self._carried.items() if pair[1]}
         for key, kept in list(self._kept.items()):
             if any(not fate.spent and life() is not None for fate, life in zip(kept.fates, kept.lives, strict=True)):
                 del self._kept[key]
@@ -72,10 +85,14 @@ class Growth(Watcher):
                 mark = way.node.metadata.get(_RETAINED)
                 if mark is not None:
                     self._used.add(mark)
+        for way in call.ways if self._carried else ():
+            self._carried.pop(way.node.metadata.get(_CARRIED), None)  # It was kept for this backward.
         if not call.fills:
             return
         last = next((one.grad_fn for one in call.roots if one.grad_fn is not None), None)
         if last is not None:
+            label = label_of(last)
+            self._last = self._last if label is None else label.number
             self._live(last, True, place)
             self._state(call, last, place)
 
@@ -89,6 +106,22 @@ class Growth(Watcher):
                 if type(way.node).__name__ != "AccumulateGrad":
                     way.node.metadata.setdefault(_RETAINED, place.key)
             self._retained[place.key] = place, self._retained.get(place.key, (place, 0))[1] + 1
+
+    def iteration_ended(self) -> None:
+        """Search for what holds nodes of several iterations that are over, the last one left out."""
+        self._iterations += 1
+        if self._iterations in _SEARCHED and self._ends:
+            holder = holder_of(self._iteration, below=True)
+            if holder is not None and holder.place.key not in self._carried:
+                holder.node.metadata[_CARRIED] = holder.place.key
+                self._carried[holder.place.key] = holder._replace(node=None), _is_spent(holder.node)
+        self._ends.append(self._last)
+
+    def _iteration(self, node: Any) -> int | None:
+        """Return in which iteration a node was made; None for one of this iteration."""
+        label = label_of(node)
+        found = len(self._ends) if label is None else bisect_left(self._ends, label.number)
+        return found if found < len(self._ends) else None
 
     def _live(self, node: Any, spent: bool, place: Place) -> None:
         """Note that a graph is alive, and look for who holds those before it, twice at most."""
@@ -111,9 +144,12 @@ class Growth(Watcher):
         if spent is not all(one.fate.spent for one in alive):
             return
         self._sought[key] = self._sought.get(key, 0) + 1
-        holder = holder_of({id(one) for one in alive})
+        wanted = {id(one) for one in alive}
+        holder = holder_of(lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None)
         if holder is not None:
-            self._kept[key] = Kept(holder, tuple(one.fate for one in alive), tuple(map(weakref.ref, alive)))
+            self._kept[key] = Kept(
+                holder._replace(node=None), tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
+            )
 
     def _state(self, call: Call, last: Any, place: Place) -> None:
         """See whether each backward runs through more than the last, down to what earlier iterations have computed."""
@@ -145,12 +181,29 @@ class Growth(Watcher):
             summed.add(holder.place.key)
             fields: dict[str, object] = {"term": None, "listed": holder.listed, "nested": False}
             if spent:
-                yield Seen(GraphAccumulates, holder.place, fields | {"spent": True})
+                yield Seen(GraphAccumulates, holder.place, fields | {"spent": True, "path": holder.path})
             else:
                 yield Seen(EvalKeepsGraph, holder.place, fields)
+        for holder, spent in self._carried.values():
+            if holder.place.key not in summed:
+                fields = {"term": None, "listed": holder.listed, "nested": False, "spent": spent, "path": holder.path}
+                yield Seen(GraphAccumulates, holder.place, fields)
         for key, (place, times) in self._retained.items():
             if times >= 3 and key not in self._used:
                 yield Seen(GraphRetained, place, {})
         for place, leaves, number in self._cycles.values():
             if any(leaf.filled is not None or leaf.used is not None for leaf in leaves):
                 yield Seen(GradientCycle, place, {"used": self.training.number > number})
+
+
+def _is_spent(last: Any) -> bool:
+    """Return whether a backward has freed what one of the next nodes has saved."""
+    stack, known = [last], set[Any]()
+    while stack and len(known) < _SEEN:
+        node = stack.pop()
+        if freed_by(node) is not None:
+            return True
+        if node not in known:
+            known.add(node)
+            stack += [one for one, _ in node.next_functions if one is not None]
+    return False

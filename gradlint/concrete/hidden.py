@@ -54,26 +54,31 @@ class Hidden(Watcher):
     def __init__(self, known: Known, sums: bool) -> None:
         super().__init__(known)
         self.sums = sums
-        self.aliases: dict[int, weakref.ref[Tensor]] = {}
-        """The tensors of `.data` that are alive."""
+        self.aliases: dict[int, tuple[weakref.ref[Tensor], weakref.ref[Tensor]]] = {}
+        """The tensors of `.data` that are alive, each with the one that it was read of."""
         self._writes: dict[int, list[Write]] = {}
         self._pending: list[tuple[int, Write]] = []
         self.graph = False
         """Whether a graph may be alive."""
         self._found: dict[tuple[int, int], Seen] = {}
 
-    def data_read(self, result: Tensor) -> None:
+    def data_read(self, result: Tensor, source: Tensor) -> None:
         """Note a tensor that shares memory with another one, and has a version counter of its own."""
         key, aliases = id(result), self.aliases
-        aliases[key] = weakref.ref(result, lambda _: aliases.pop(key, None))
+        aliases[key] = weakref.ref(result, lambda _: aliases.pop(key, None)), weakref.ref(source)
+
+    def sources_of(self, tensors: list[Tensor]) -> list[Tensor]:
+        """Return for each tensor the one of which it is `.data`; itself, if it is of none that is known."""
+        known = ((one, self.aliases[id(one)][1]() if self._is_known(one) else None) for one in tensors)
+        return [one if source is None else source for one, source in known] if self.aliases else tensors
 
     def _is_alias(self, tensor: Tensor) -> bool:
         """Return whether a tensor is `.data` of another one, or a view of that."""
         return self._is_known(tensor) or (tensor._base is not None and self._is_known(tensor._base))
 
     def _is_known(self, tensor: Tensor) -> bool:
-        reference = self.aliases.get(id(tensor))
-        return reference is not None and reference() is tensor
+        known = self.aliases.get(id(tensor))
+        return known is not None and known[0]() is tensor
 
     def may_write(self, given: list[Tensor], number: int, place: Place | None) -> None:
         """Sum the memory that an operation may write to past the version counter of others, before it runs."""

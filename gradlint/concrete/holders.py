@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 import sys
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import islice
-from types import FrameType, ModuleType
-from typing import Any, NamedTuple
+from types import FrameType, FunctionType, ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
+from torch import nn
 
+from gradlint.concrete.calls import tensors_in
 from gradlint.concrete.places import Place, Spot
-from gradlint.concrete.tape import LIFE, label_of
+from gradlint.concrete.tape import label_of, node_of
 from gradlint.concrete.written import nodes_of, own_frames, spot_of
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import JOINS, UPDATES
@@ -27,86 +29,123 @@ _GROWS = UPDATES | JOINS
 _ITEMS = 64
 
 
+Key: TypeAlias = Callable[[Any], Hashable | None]
+"""Tells of a node to which of the graphs that are looked for it belongs; None for any other."""
+
+
 class Holder(NamedTuple):
-    """What holds graphs of several iterations: its path, where it grows, and whether it is a container."""
+    """What holds graphs of several iterations: its path, where it grows, and whether it is a container.
+
+    `node` is one of a graph; who keeps the holder leaves it out, since it would keep the graph alive.
+    """
 
     path: str
     place: Place | Spot
     listed: bool
+    node: Any
 
 
-def holder_of(lives: Collection[int]) -> Holder | None:
-    """Search the frames of the program, the innermost first, for what holds the graphs of these lives, by their ids."""
+def holder_of(key: Key, *, below: bool = False) -> Holder | None:
+    """Search the frames of the program, the innermost first, for what holds graphs of several iterations.
+
+    A sum may also stand `below` the last operation of what is held.
+    """
+    known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
+        search = _Search(key, below, frame, known)
         for name, value in list(frame.f_locals.items()):
-            found = None if name.startswith("__") else _held(name, value, lives, frame, _DEPTH, set())
+            found = None if name.startswith("__") else search.held(name, value, _DEPTH)
             if found is not None:
                 return found
     return None
 
 
-def _held(
-    path: str, value: Any, lives: Collection[int], frame: FrameType, depth: int, known: set[int]
-) -> Holder | None:
-    if isinstance(value, torch.Tensor):
-        return _summed(path, value, lives)
-    if depth == 0 or id(value) in known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
+class _Search(NamedTuple):
+    """A search in the variables of a frame; `known` are the ids of what it has looked at."""
+
+    key: Key
+    below: bool
+    frame: FrameType
+    known: set[int]
+
+    def held(self, path: str, value: Any, depth: int) -> Holder | None:
+        """Return what holds the graphs at or below a value."""
+        if isinstance(value, torch.Tensor):
+            return self._summed(path, value)
+        if depth == 0 or id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
+            return None
+        self.known.add(id(value))
+        items = list(items_of(value))
+        within = tensors_in(one for _, one in items[-_ITEMS:])
+        nodes = [node for one in islice(within, _ITEMS * 4) if (node := node_of(one)) is not None]
+        reached = [self._reached(one) for one in nodes]
+        if len(nodes) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
+            single = next((one for one in reached if len(one) >= _ENOUGH), None)
+            label = label_of(nodes[-1])
+            if single is None and label is not None:
+                return Holder(path, _grown(path, self.frame) or label.place, True, nodes[0])
+        for name, one in items:
+            found = self.held(path + name, one, depth - 1)
+            if found is not None:
+                return found
         return None
-    known.add(id(value))
-    items = list(items_of(value))
-    tensors = [one for _, one in items[-_ITEMS:] if isinstance(one, torch.Tensor) and one.grad_fn is not None]
-    reached = [_reached(one.grad_fn, lives) for one in tensors]
-    if len(tensors) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
-        single = next((one for one in reached if len(one) >= _ENOUGH), None)
-        label = label_of(tensors[-1].grad_fn)
-        if single is None and label is not None:
-            return Holder(path, _grown(path, frame) or label.place, True)
-    for name, one in items:
-        found = _held(path + name, one, lives, frame, depth - 1, known)
-        if found is not None:
-            return found
-    return None
+
+    def _summed(self, path: str, tensor: torch.Tensor) -> Holder | None:
+        """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
+        node = node_of(tensor)
+        if node is None or len(self._reached(node)) < _ENOUGH:
+            return None
+        while node is not None:
+            held = [one for one, _ in node.next_functions if self._reached(one)]
+            label = label_of(node)
+            if len(held) > 1 or (len(held) == 1 and self.key(node) is not None):
+                if label is not None and canonical(label.op) in _GROWS:
+                    return Holder(path, label.place, False, node)
+                if not self.below:
+                    return None
+            node = next((one for one, _ in node.next_functions if len(self._reached(one)) >= _ENOUGH), None)
+        return None
+
+    def _reached(self, last: Any) -> set[Hashable]:
+        """Return which of the graphs a node keeps alive."""
+        found: set[Hashable] = set()
+        stack: list[Any] = [last] if last is not None else []
+        known: set[Any] = set()
+        while stack and len(known) < _NODES and len(found) < _ENOUGH:
+            node = stack.pop()
+            if node in known:
+                continue
+            known.add(node)
+            key = self.key(node)
+            if key is not None:
+                found.add(key)
+            stack += [one for one, _ in node.next_functions if one is not None]
+        return found
 
 
 def items_of(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield what an object holds, each with its part of the path."""
     if isinstance(value, dict):
-        yield from ((f"[{key!r}]", one) for key, one in islice(list(value.items()), _ITEMS * 4))
+        pairs = islice(list(value.items()), _ITEMS * 4)  # No code of the program runs: its own keys are not printed.
+        yield from ((f"[{key!r}]" if type(key) in (str, int) else "[...]", one) for key, one in pairs)
     elif isinstance(value, (list, tuple, deque)):
         yield from ((f"[{place}]", one) for place, one in enumerate(list(value)[-_ITEMS * 4 :]))
+    elif isinstance(value, FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=False)
+        yield from ((f".{name}", cell.cell_contents) for name, cell in cells if not _is_empty(cell))
     elif hasattr(value, "__dict__") and not callable(value):
         yield from ((f".{name}", one) for name, one in list(vars(value).items()))
+    elif isinstance(value, nn.Module):
+        yield from ((f".{name}", one) for name, one in list(vars(value).items()) if not name.startswith("_"))
+        yield from ((f".{name}", one) for name, one in (*value.named_parameters(), *value.named_buffers()))
 
 
-def _summed(path: str, tensor: torch.Tensor, lives: Collection[int]) -> Holder | None:
-    """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
-    node: Any = tensor.grad_fn
-    if node is None or len(_reached(node, lives)) < _ENOUGH:
-        return None
-    while node is not None:
-        held = [one for below, _ in node.next_functions if (one := _reached(below, lives))]
-        label = label_of(node)
-        if len(held) > 1 or (len(held) == 1 and LIFE in node.metadata):
-            return Holder(path, label.place, False) if label is not None and canonical(label.op) in _GROWS else None
-        node = next((below for below, _ in node.next_functions if len(_reached(below, lives)) >= _ENOUGH), None)
-    return None
-
-
-def _reached(last: Any, lives: Collection[int]) -> set[int]:
-    """Return which of the lives a node keeps alive."""
-    found: set[int] = set()
-    stack: list[Any] = [last] if last is not None else []
-    known: set[Any] = set()
-    while stack and len(known) < _NODES and len(found) < _ENOUGH:
-        node = stack.pop()
-        if node in known:
-            continue
-        known.add(node)
-        life = node.metadata.get(LIFE)
-        if id(life) in lives:
-            found.add(id(life))
-        stack += [one for one, _ in node.next_functions if one is not None]
-    return found
+def _is_empty(cell: Any) -> bool:
+    """Return whether nothing has been assigned to a variable of a closure yet."""
+    try:
+        return cell.cell_contents is None
+    except ValueError:
+        return True
 
 
 def _grown(path: str, frame: FrameType) -> Spot | None:

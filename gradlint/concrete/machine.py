@@ -193,9 +193,10 @@ class Machine(TorchFunctionMode):
         elif access == DATA_READ:
             self.guarded(self.exits.note, None, args, result, caller)
             self.guarded(self._noticed, args[0], caller)
-            self.guarded(self.hidden.data_read, result)
+            self.guarded(self.hidden.data_read, result, args[0])
         elif access == DATA_SET:
             self.guarded(self.hidden.data_set, args[0], self._number, self.places.of(caller))
+            self.guarded(self.training.stepped_by_hand, args[:1], self.places.of(caller))
         elif access == FLAG_SET:
             self.guarded(self._flagged, args[0], args[1], caller)
         elif caller.f_code.co_name == "add_param_group":
@@ -270,8 +271,7 @@ class Machine(TorchFunctionMode):
             self._written(func, given, before, after, place, caller)
             made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if requires_grad(one)]
-        file = caller.f_code.co_filename
-        if func in self._functions or file in self._files:
+        if func in self._functions or caller.f_code.co_filename in self._files:
             self._tell(Operation(func, name_of(func), args, kwargs, given, made, tracked, place, caller))
         if not tracked:
             left = self.exits.note(func, args, result, caller)
@@ -320,12 +320,13 @@ class Machine(TorchFunctionMode):
         for one in written:
             if requires_grad(one) and one.grad_fn is None:
                 leaf = self.training.leaf(one)
-                leaf.random, leaf.loaded = leaf.random or draws(func, name), leaf.loaded or name == "copy_"
+                leaf.random = leaf.random or draws(func, name)
+                leaf.loaded = leaf.backwards if name == "copy_" else leaf.loaded
                 leaf.constant = name in CONSTANTS
             key = memory_of(one)
             if key is not None:
                 self.writes.note(key, name, place)
-        self.training.written(written, name, place, caller.f_code.co_filename)
+        self.training.written(self.hidden.sources_of(written), name, place, caller.f_code.co_filename)
         self.hidden.written(written)
         self.custom.written(written, place, caller)
 
@@ -340,6 +341,7 @@ class Machine(TorchFunctionMode):
         place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
         if place is not None:
+            self.training.measured(optimizer, self.measures.moved, place)
             self.tell("step_ended", optimizer, place)
         for group in optimizer.param_groups if place is not None else ():
             for one in group["params"]:

@@ -67,6 +67,8 @@ class Measures:
         self._parameters: dict[int, _Parameter] = {}
         self._loss: Tensor | None = None
         self._begun: _Begun | None = None
+        self.moved: bool | None = None
+        """Whether the last step has changed a parameter; None where it had no gradient, or nothing was measured."""
 
     @property
     def is_due(self) -> bool:
@@ -96,7 +98,7 @@ class Measures:
 
     def step_ended(self) -> None:
         """Measure what a step has changed."""
-        begun, self._begun = self._begun, None
+        begun, self._begun, self.moved = self._begun, None, None
         if begun is not None and begun.tensors:
             try:
                 self._note(begun)
@@ -109,6 +111,8 @@ class Measures:
             numbers = [*_numbers(begun.norms), *_numbers(begun.filled)]
             numbers += [*_numbers(_norms(list(changes))), *_numbers(_norms(begun.parts))]
         count = len(begun.tensors)
+        if any(norm > 0 for norm in numbers[:count]):
+            self.moved = any(change != 0 for change in numbers[2 * count : 3 * count])
         for at, one in enumerate(begun.parameters):
             norm, filled, change, weight = numbers[at::count]
             ratio = change / weight if weight else float("inf") if change else 0.0

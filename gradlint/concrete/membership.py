@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from gradlint.concrete.calls import Call
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import label_of, leaves_of, nodes_below
@@ -60,18 +61,40 @@ class Membership(Watcher):
         self._candidates: dict[tuple[str, tuple[int, int]], Candidate] = {}
         self._known = 0
         self._aliases: dict[tuple[int, int], Seen] = {}
+        self._states: dict[tuple[int, int], tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._outlived: set[tuple[int, int]] = set()
+        """The lines whose state dict was there after a later step, when they made another one."""
+        self._reached: dict[tuple[int, int], int] = {}
 
     def operated(self, it: Operation) -> None:
         """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
+        if it.func is torch.Tensor.detach and it.made:
+            self._state(it)
         if it.func is not torch.Tensor.copy_ or len(it.args) < 2:
             return
         to, given = it.args[:2]
-        self.training.leaf(to).loaded = True
+        loaded = self.training.leaf(to)
+        loaded.loaded = loaded.backwards
         cut = self.cut(given) if isinstance(given, torch.Tensor) else None
         if cut is None or cut.kind != "detach" or to.data_ptr() != given.data_ptr() or not to.numel():
             return
-        if self.training.steps > cut.steps:
+        if self.training.steps > cut.steps or cut.place.key in self._outlived:
             self._aliases.setdefault(cut.place.key, Seen(StateDictAlias, cut.place, {"loaded": it.place}))
+
+    def _state(self, it: Operation) -> None:
+        """Note the first parameter of a state dict."""
+        key, steps = it.place.key, self.training.steps
+        known, since = self._states.get(key, (None, steps))
+        if known is not None and known() is not None and since < steps:
+            self._outlived.add(key)
+        if known is None or since < steps:
+            self._states[key] = weakref.ref(it.made[0]), steps
+
+    def backpropagated(self, call: Call, place: Place) -> None:
+        """Look at networks again where a backward reaches more than the one before it: some of them was frozen."""
+        if call.fills and self._reached.get(place.key, len(call.leaves)) < len(call.leaves):
+            self._networks = weakref.WeakKeyDictionary(dict.fromkeys(self._networks, _LOOKS))
+        self._reached[place.key] = len(call.leaves)
 
     def optimizer_made(self, optimizer: Any, place: Place) -> None:
         """Note an optimizer; it has no parameters yet."""
@@ -175,6 +198,10 @@ class Membership(Watcher):
             if own and not any(id(one) in held for one in own):
                 self._forgotten(own[0], made)
                 break
+            direct = [one for one in part.parameters(recurse=False) if one.requires_grad and id(one) not in held]
+            if direct and not type(part).__module__.startswith("torch."):
+                self._forgotten(direct[0], made, random=False)
+                break
         for one in parameters:
             leaf = self.training.leaf(one)
             if one.requires_grad and id(one) not in held and leaf.born > made.born and leaf.made is not None:
@@ -182,11 +209,12 @@ class Membership(Watcher):
                 self._note(Candidate(fault.ParameterTooLate, made.place, fields, leaf))
                 return
 
-    def _forgotten(self, parameter: nn.Parameter, made: Optimized) -> None:
-        """Note a network, or a part of one, with random weights that get gradients now."""
+    def _forgotten(self, parameter: nn.Parameter, made: Optimized, random: bool = True) -> None:
+        """Note a network, or a part of one, with weights, random ones or others, that get gradients now."""
         leaf = self.training.leaf(parameter)
         where = leaf.built or leaf.made
-        if leaf.filled and where is not None and leaf.random and leaf.since == self.training.steps:
+        is_fresh = leaf.random or (not random and leaf.loaded < 0)
+        if leaf.filled and where is not None and is_fresh and leaf.since == self.training.steps:
             fields = {"made": where, "backward": leaf.filled}
             self._note(Candidate(fault.NetworkForgotten, made.place, fields, leaf))
 
@@ -197,5 +225,6 @@ class Membership(Watcher):
             if constant:
                 yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
         for one in self._candidates.values():
-            if one.leaf.backwards and not (one.leaf.held or one.leaf.loaded or one.leaf.read or one.leaf.stepped):
+            leaf = one.leaf
+            if leaf.backwards and not (leaf.held or leaf.is_trained_on or leaf.read or leaf.stepped):
                 yield Seen(one.kind, one.place, one.fields)

@@ -109,10 +109,12 @@ class Places:
     def __init__(self) -> None:
         self._known: dict[str, bool] = {}
         self._places: dict[tuple[int, int], Place] = {}
+        self.indirect: set[tuple[int, int]] = set()
+        """The keys of places that were met first by way of a package: what is called there is not torch itself."""
 
     def of(self, frame: FrameType | None) -> Place | None:
         """Return the innermost place of the user's code from a frame outwards."""
-        known = self._known
+        known, first = self._known, frame
         while frame is not None:
             code = frame.f_code
             name = code.co_filename
@@ -123,6 +125,8 @@ class Places:
                 place = self._places.get(key)
                 if place is None:
                     place = self._places[key] = Place(code, frame.f_lasti)
+                    if frame is not first:
+                        self.indirect.add(key)
                 return place
             frame = frame.f_back
         return None

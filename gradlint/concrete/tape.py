@@ -19,6 +19,8 @@ from gradlint.concrete.places import Place, Places
 
 LABEL = "gradlint"
 LIFE = "gradlint.life"
+CUT = "gradlint.cut"
+"""In the metadata of a node whose result, of one element, was also used without its graph: where that was cut off."""
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"
@@ -59,6 +61,14 @@ def label_of_function(node: Any) -> Label | None:
     if code is None or not Places.is_own(code.co_filename):
         return None
     return Label(node._forward_cls.__name__, Place(code, 0), sys.maxsize, ())  # When it has saved is not known.
+
+
+def node_of(tensor: torch.Tensor) -> Any:
+    """Return the last node of a tensor; None for one of several views of which torch knows none since another write."""
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
 
 
 class Fate:

@@ -19,8 +19,13 @@ Tensor = torch.Tensor
 _CLEARS = frozenset({"zero_", "_foreach_zero_"})
 USELESS = (fault.ZeroGradMisplaced, fault.StepBeforeBackward, fault.BackwardMissing)
 """The faults by which no step of an optimizer finds gradients."""
-SOUGHT = (fault.ZeroGradMissing, *USELESS, fault.AccumulationCleared, fault.StepMissing, ParameterNeverReached)
+SOUGHT = (
+    *(fault.ZeroGradMissing, *USELESS, fault.AccumulationCleared, fault.StepMissing, ParameterNeverReached),
+    fault.StepWithoutEffect,
+)
 """The faults that are looked for in all that is watched."""
+_STILL = 2
+"""So many steps must have changed nothing; a schedule may begin with zero, and end with one step of it."""
 _INSTALLED = torch.__path__[0]
 _OPTIM = torch.optim.__path__[0]
 
@@ -29,17 +34,18 @@ _OPTIM = torch.optim.__path__[0]
 class Leaf:
     """A leaf: since its gradient was cleared last, the backward that filled it and the step that used it.
 
-    `dropped` is what was cleared before any step, with the backward. `known` is False where the gradient was written by
-    the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad, and no step
-    has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the last ones of the
-    same place, with the place that has cleared them, an optimizer. `began` is the version of the leaf when that began,
-    `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an optimizer has stepped
-    over it, with a gradient or without. `read`: after a backward, code outside of torch looks at the gradient, or may
-    write through `.data`; `looked`: the user's own code does. `held`: an optimizer has been given it. `born` numbers
-    the leaves as they come. `random`: it was drawn; `constant`: what has written it last fills it with one number.
-    `loaded`: it was copied from elsewhere. `built` is where the module was made that has registered it.
-    `lost`: something else is said of why no gradient reaches it. `hack`: it was made a leaf at a place, after a cut.
-    Of so many gradients that were `checked`, so many were all `zeros`.
+    `dropped` is what was cleared before any step, with the backward. `known` is False where the gradient was
+    written by the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad,
+    and no step has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the
+    last ones of the same place, with the place that has cleared them, an optimizer. `began` is the version of the
+    leaf when that began, `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an
+    optimizer has stepped over it, with a gradient or without. `read`: after a backward, code outside of torch looks
+    at the gradient, or may write through `.data`; `looked`: the user's own code does. `held`: an optimizer has been
+    given it. `born` numbers the leaves as they come. `random`: it was drawn; `constant`: what has written it last
+    fills it with one number. `loaded`: how many backwards there were when it was copied from elsewhere last; -1 if
+    it never was. `built` is where the module was made that has registered it. `lost`: something else is said of why
+    no gradient reaches it. `hack`: it was made a leaf at a place, after a cut. Of so many gradients that were
+    `checked`, so many were all `zeros`. `asked`: the program has read the gradient since the backward.
     """
 
     tensor: weakref.ref[Tensor]
@@ -66,16 +72,26 @@ class Leaf:
     looked: bool = False
     held: bool = False
     born: int = 0
-    loaded: bool = False
+    loaded: int = -1
     lost: bool = False
     checked: int = 0
     zeros: int = 0
+    asked: bool = False
     hack: tuple[Any, Place] | None = None
+
+    @property
+    def is_trained_on(self) -> bool:
+        """Return whether a backward has reached it after it was copied from elsewhere."""
+        return 0 <= self.loaded < self.backwards
 
 
 @dataclass
 class Steps:
-    """An optimizer: where it was `made`, how many of its steps found gradients, and the first that found none."""
+    """An optimizer: where it was `made`, how many of its steps found gradients, and the first that found none.
+
+    So many of its steps were `moving` its parameters, and so many were not, before any or after one: `still`; `idle` is
+    the first of those, with its learning rate. `schedule` is where a scheduler of its has stepped last.
+    """
 
     optimizer: weakref.ref[Any]
     made: Place | None = None
@@ -88,6 +104,10 @@ class Steps:
     whole: bool = False
     lost: int = 0
     seen: int = 0
+    moving: int = 0
+    still: int = 0
+    idle: tuple[Place, float | None] | None = None
+    schedule: Place | None = None
 
 
 class Training:
@@ -104,6 +124,8 @@ class Training:
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
         self._found: dict[object, Seen] = {}
+        self.by_hand = False
+        """Whether the program itself has written a parameter by its gradient."""
 
     def resume(self) -> None:
         """Know nothing of gradients until they are cleared: a backward, a step and a clear may have gone unseen."""
@@ -148,7 +170,7 @@ class Training:
             leaf = self.leaf(one)
             leaf.filled = place
             leaf.since = self.steps
-            leaf.scaled = leaf.unscaled = False
+            leaf.scaled = leaf.unscaled = leaf.asked = False
             leaf.backwards += 1
 
     def cleared(self, tensor: Tensor, place: Place, writer: str) -> None:
@@ -180,15 +202,34 @@ class Training:
 
         Who writes to gradients by other means has something in mind that is not known.
         """
+        tensors = list(tensors)
+        self.stepped_by_hand(tensors, place)
         if op not in _CLEARS and writer.startswith(_INSTALLED):
             return
-        written = {id(one) for one in tensors if not one.requires_grad}
+        plain = [one for one in tensors if not one.requires_grad]
+        written = {id(one) for one in plain}
+        memory = {one.data_ptr() for one in plain if one.layout is torch.strided} if self.by_hand else set()
         for leaf in list(self._leaves.values()) if written else ():
             owner = leaf.tensor()
-            if owner is not None and owner.grad is not None and id(owner.grad) in written:
+            if owner is None or owner.grad is None:
+                continue
+            if id(owner.grad) in written or (
+                memory and owner.grad.layout is torch.strided and owner.grad.data_ptr() in memory
+            ):
                 if op in _CLEARS:
                     self.cleared(owner, place, writer)
                 leaf.known = op in _CLEARS
+
+    def stepped_by_hand(self, tensors: Iterable[Tensor], place: Place | None) -> None:
+        """Note that the program writes leaves: a step by hand, if it has read gradients that no optimizer holds."""
+        for one in tensors if self.stepping is None and place is not None else ():
+            leaf = self._leaves.get(id(one))
+            if leaf is None or leaf.tensor() is not one or not leaf.asked or leaf.filled is None or leaf.held:
+                continue
+            self.by_hand = True
+            if leaf.used is not None and leaf.known:
+                self._find(Seen(fault.ZeroGradMissing, leaf.filled, {"step": leaf.used}))
+            leaf.used, leaf.filled, leaf.asked = place, None, False
 
     def optimizer_made(self, optimizer: Any, place: Place) -> None:
         """Note where an optimizer was made."""
@@ -263,6 +304,26 @@ class Training:
             leaf.dropped, leaf.stepped = None, True
         return place
 
+    def scheduled(self, optimizer: Any, place: Place) -> None:
+        """Note that a schedule of an optimizer steps."""
+        steps = self._optimizers.get(id(optimizer))
+        if steps is not None:
+            steps.schedule = place
+
+    def measured(self, optimizer: Any, moved: bool | None, place: Place) -> None:
+        """Note whether a step that had gradients has changed any parameter; None if that is not known."""
+        steps = self._optimizers.get(id(optimizer))
+        if steps is None or moved is None:
+            return
+        if moved:
+            steps.still = steps.still if steps.moving else 0
+            steps.moving += 1
+        else:
+            steps.still += 1
+            if steps.still == 1:
+                rates = [group.get("lr") for group in optimizer.param_groups]
+                steps.idle = place, max((float(one) for one in rates if one is not None), default=None)
+
     def _find(self, seen: Seen) -> None:
         self._found.setdefault(seen.key, seen)
 
@@ -274,6 +335,11 @@ class Training:
             if steps.partial is not None and not steps.whole and steps.lost >= 2:
                 clear, backward, step = steps.partial
                 yield Seen(fault.AccumulationCleared, clear, {"backward": backward, "step": step})
+            if steps.still >= _STILL and steps.idle is not None:
+                step, rate = steps.idle
+                count: dict[str, object] = {"steps": steps.still, "of": steps.still + steps.moving}
+                at = step if rate or steps.schedule is None else steps.schedule
+                yield Seen(fault.StepWithoutEffect, at, {"step": step, "made": steps.made, "rate": rate, **count})
         yield from self._unused()
 
     def _unused(self) -> Iterator[Seen]:

@@ -107,6 +107,9 @@ class Watcher:
     def optimizer_made(self, optimizer: Any, place: Place) -> None:
         """Hear of an optimizer that takes its parameters."""
 
+    def iteration_ended(self) -> None:
+        """Hear that a watched iteration is over: the step has ended that is its last."""
+
     def paused(self) -> None:
         """Hear that nothing is heard for a while: drop all that may be otherwise afterwards."""
 
@@ -124,5 +127,6 @@ def hearing(watchers: list[Watcher], method: str) -> list[Any]:
 ANNOUNCED = (
     *("gradient_read", "backward_begins", "backpropagated", "backward_failed", "step_begins", "step_ended"),
     *("module_entered", "module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
+    "iteration_ended",
 )
 """The methods by which watchers hear of what is no operation."""

@@ -12,6 +12,7 @@ from gradlint.concrete.modes import Modes
 from gradlint.concrete.names import Names
 from gradlint.concrete.nonfinite import Nonfinite
 from gradlint.concrete.scaling import Scaling
+from gradlint.concrete.statements import Statements
 from gradlint.concrete.watcher import Watcher
 from gradlint.concrete.zeros import Zeros
 
@@ -27,4 +28,5 @@ WATCHERS: tuple[type[Watcher], ...] = (
     Epochs,
     Built,
     Names,
+    Statements,
 )

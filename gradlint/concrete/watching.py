@@ -258,6 +258,7 @@ class Watch:
         machine, was_on = self.machine, self.machine.on
         if was_on:
             machine.guarded(machine.measures.iteration_ended, self.sampler.done)
+            machine.guarded(machine.tell, "iteration_ended")
         self.clock.iteration_ended(was_on)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:

@@ -144,13 +144,14 @@ class GraphAccumulates(Fault):
 
     `term` is what is added with its graph. `spent`: a backward has run through the graphs, so that nothing can use them
     any more; else none ever does, though the loop runs some. `listed`: a container is given the tensors, rather than a
-    sum; `nested`: what it is given is not the tensor itself, but holds it.
+    sum; `nested`: what it is given is not the tensor itself, but holds it. A run knows the `path` to it.
     """
 
     term: cst.CSTNode | None
     spent: bool
     listed: bool
     nested: bool
+    path: str = ""
     carried: ClassVar = "graph"
 
 
@@ -193,3 +194,17 @@ class GraphSwitchedOff(Fault):
     """What is switched off at the node is still off at `backward`, which finds no graph."""
 
     backward: cst.CSTNode
+
+
+class StepWithoutEffect(Fault):
+    """A run has seen `steps` of the `of` measured steps of an optimizer, `made` there, change no parameter.
+
+    They had gradients; `rate` is the greatest learning rate of the first such `step`. Those before any other are left
+    out. Where the rate is zero, the node is that of its schedule; else, or where there is none, of the step.
+    """
+
+    step: cst.CSTNode
+    made: cst.CSTNode | None
+    rate: float | None
+    steps: int
+    of: int

@@ -66,10 +66,11 @@ for x in torch.randn(10, 8, 4):
     def check(self, event: fault.GraphAccumulates) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
         what = "this list" if event.listed else "this sum"
+        path = f" (`{event.path}`)" if event.path else ""
         why = "whose backward has already run" if event.spent else "on which no backward is called"
         return Report(
             event.node,
-            f"{what} keeps the graphs of all iterations, {why}: memory grows with each iteration",
+            f"{what}{path} keeps the graphs of all iterations, {why}: memory grows with each iteration",
             hint="add the number (`loss.item()`) or the value without its graph (`loss.detach()`)",
             related=((event.term, "this value has a graph"),),
             repair=None if event.nested else detached(event.node),
