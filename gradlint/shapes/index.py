@@ -193,10 +193,12 @@ def _assembled(steps: Sequence[_Step]) -> Shape:
 
 def index_misfit(shape: Shape, index: object) -> Misfit | None:
     """Refuse numbers behind the end of a dimension, masks of other sizes, and more indices than dimensions."""
+    if not shape:
+        return None
     entries = _entries(index) or ()
     uses = [0 if entry is Ellipsis else _uses(entry) for entry in entries]
     known = [use for use in uses if use is not None]
-    if not shape or len(known) < len(uses):
+    if len(known) < len(uses):
         return None
     if sum(known) > len(shape):
         return Misfit("indices", (shape,), (sum(known),))

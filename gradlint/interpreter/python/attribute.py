@@ -18,7 +18,7 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
-from gradlint.interpreter.python.kinds import refuses_attribute
+from gradlint.interpreter.python.kinds import OF_LISTS, refuses_attribute
 from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.ctx import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
@@ -109,7 +109,8 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
             return Bound(obj, name)
         return record.name if name == "__name__" else machine.symbol("attr", obj, name)
     if isinstance(record, (Sequence, Mapping)):
-        return Unknown("raised") if refuses_attribute(machine, state, obj, name, node) else Bound(obj, name)
+        refused = name not in OF_LISTS and refuses_attribute(machine, state, obj, name, node)
+        return Unknown("raised") if refused else Bound(obj, name)
     return Unknown()
 
 

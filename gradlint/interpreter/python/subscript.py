@@ -30,11 +30,11 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     """obj[index], for any value."""
     if type(obj) is tuple or isinstance(obj, str):
         return get_item(machine, state, obj, index, node)
-    if refuses_index(machine, state, obj, node):
-        return Unknown("raised")
     tensor = known_tensor(machine, state, obj)
     if tensor is not None:
         return index_tensor(machine, state, tensor, index, node)
+    if type(obj) is not Unknown and refuses_index(machine, state, obj, node):
+        return Unknown("raised")
     if isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:

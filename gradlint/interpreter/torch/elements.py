@@ -27,11 +27,11 @@ def numbers_in(state: State, data: Value) -> tuple[float, ...]:
 
 def bounds_of(state: State, record: Tensor) -> tuple[float, float] | None:
     """Return the least and the greatest element of a tensor that was made of numbers, and never written to."""
-    if record.view is not None or state.writes(record.counter) or state.writes(record.memory):
-        return None
     value = record.node.operands.get("value") if record.node.leaf is not None else None
     made = value.node if isinstance(value, Term) else record.node
     found = made.operands.get(ELEMENTS)
+    if made.edges or record.view is not None or state.writes(record.counter) or state.writes(record.memory):
+        return None
     if isinstance(found, tuple) and found:
         return min(found), max(found)
     if record.shape is None or not all(isinstance(size, int) and size > 0 for size in record.shape):

@@ -28,8 +28,9 @@ from gradlint.interpreter.torch.transform.levels import refuses_number, refuses_
 
 
 def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    refused = refuses_length(machine, state, args.get(0, "obj"), node)
-    return Unknown("raised") if refused else _count(machine, state, args, node)
+    if type(value := args.get(0, "obj")) is Ref and refuses_length(machine, state, value, node):
+        return Unknown("raised")
+    return _count(machine, state, args, node)
 
 
 def _count(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
