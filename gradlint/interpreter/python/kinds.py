@@ -44,7 +44,7 @@ def refuses_attribute(machine: Machine, state: State, value: Value, name: str, n
     if name in OF_LISTS or name in _OF_SIZES or name not in (names_of(TENSOR) or ()):
         return False
     kind = _container(state, value)
-    return kind is not None and _refuse(machine, state, node, kind, "attribute", name)
+    return kind is not None and _refuse(machine, node, kind, "attribute", name)
 
 
 def refuses_call(machine: Machine, state: State, function: Value, node: cst.CSTNode) -> bool:
@@ -59,7 +59,7 @@ def refuses_call(machine: Machine, state: State, function: Value, node: cst.CSTN
         kind = "gradient"
     elif _is_tensor(state, function):
         kind = "tensor"
-    return kind is not None and _refuse(machine, state, node, kind, "call")
+    return kind is not None and _refuse(machine, node, kind, "call")
 
 
 def refuses_index(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
@@ -67,26 +67,26 @@ def refuses_index(machine: Machine, state: State, value: Value, node: cst.CSTNod
     if type(value) is Bound:
         name = value.function
         known = isinstance(name, str) and name in (names_of(TENSOR) or ()) and _is_tensor(state, value.receiver)
-        return known and _refuse(machine, state, node, "method", "index", str(name))
+        return known and _refuse(machine, node, "method", "index", str(name))
     kind = _lazy(state, value)
-    return kind is not None and _refuse(machine, state, node, kind, "index")
+    return kind is not None and _refuse(machine, node, kind, "index")
 
 
 def refuses_length(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
     """Report the length of an iterator, or of a tensor without dimensions; return whether Python raises."""
     if _is_scalar(state, value):
-        return _refuse(machine, state, node, "scalar", "length")
-    return _lazy(state, value) == "iterator" and _refuse(machine, state, node, "iterator", "length")
+        return _refuse(machine, node, "scalar", "length")
+    return _lazy(state, value) == "iterator" and _refuse(machine, node, "iterator", "length")
 
 
 def refuses_loop(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
     """Report a loop over a tensor without dimensions, or an unpacking of one; return whether Python raises."""
-    return _is_scalar(state, value) and _refuse(machine, state, node, "scalar", "loop")
+    return _is_scalar(state, value) and _refuse(machine, node, "scalar", "loop")
 
 
 def refuses_next(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> bool:
     """Report the next item of a loader, which is no iterator; return whether Python raises."""
-    return _lazy(state, value) == "loader" and _refuse(machine, state, node, "loader", "next")
+    return _lazy(state, value) == "loader" and _refuse(machine, node, "loader", "next")
 
 
 def refuses_operand(machine: Machine, state: State, left: Value, right: Value, node: cst.CSTNode) -> bool:
@@ -94,7 +94,7 @@ def refuses_operand(machine: Machine, state: State, left: Value, right: Value, n
     if type(right) is Ref and type(state.heap[right.id]) is Tensor:
         return False
     name = "text" if type(right) is str else _container(state, right)
-    return name is not None and _is_tensor(state, left) and _refuse(machine, state, node, "tensor", "operand", name)
+    return name is not None and _is_tensor(state, left) and _refuse(machine, node, "tensor", "operand", name)
 
 
 def refuses_argument(call: Operation) -> bool:
@@ -103,9 +103,11 @@ def refuses_argument(call: Operation) -> bool:
     if type(value) is Ref and type(call.state.heap[value.id]) is Tensor:
         return False
     kind: Kind | None = "number" if type(value) in _NUMBERS else _container(call.state, value)
-    if kind is None or call.overload[0].name != "input" or call.overload[0].number or call.canonical in TAKES_ANYTHING:
+    if kind is None or not call.overload or call.canonical in TAKES_ANYTHING:
         return False
-    return _refuse(call.machine, call.state, call.node, kind, "argument", call.name)
+    if call.overload[0].name != "input" or call.overload[0].number:
+        return False
+    return _refuse(call.machine, call.node, kind, "argument", call.name)
 
 
 _NUMBERS = frozenset({bool, int, float})
@@ -130,9 +132,9 @@ def refuses_count(machine: Machine, state: State, value: Value, count: int, star
     return True
 
 
-def _refuse(machine: Machine, state: State, node: cst.CSTNode, kind: Kind, use: Use, name: str = "") -> bool:
+def _refuse(machine: Machine, node: cst.CSTNode, kind: Kind, use: Use, name: str = "") -> bool:
     if not machine.tried:
-        machine.emit(WrongKind(node, kind, use, name), (node, state.site, "kind"))
+        machine.emit(WrongKind(node, kind, use, name))
     return True
 
 
