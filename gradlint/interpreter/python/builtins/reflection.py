@@ -205,6 +205,8 @@ def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
 
 def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "obj")
+    if type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], (Tensor, Sequence, Mapping))):
+        return False
     known = isinstance(value, (Function, values.Bound, External, values.Partial))
     return True if known else machine.symbol("callable", value)
 
