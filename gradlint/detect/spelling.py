@@ -79,7 +79,8 @@ class SpellingDetector(Detector[None]):
         if versions.ever(names.TENSOR, name):
             return _absent(node, names.TENSOR, name) if _is_from_torch(made) else None
         real = names.meant(names.TENSOR, name)
-        if real is None and self._is_nowhere(name, names.names_of(names.TENSOR)) and _is_plain_tensor(made):
+        computed = real is None and made.leaf is None  # A parameter may be one of a subclass, such as a `DTensor`.
+        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and _is_plain_tensor(made):
             return MisspeltName(node, "tensor", name)
         if real is None or (real == f"{name}_" and not _is_plain_tensor(made)):
             return None

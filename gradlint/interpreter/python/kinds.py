@@ -40,7 +40,12 @@ _LOADER = External("torch.utils.data.DataLoader")
 
 
 def refuses_attribute(machine: Machine, state: State, value: Value, name: str, node: cst.CSTNode) -> bool:
-    """Report what only tensors have, asked of a tuple or list; return whether Python raises."""
+    """Report what only tensors have, asked of a tuple or list that a call gives at once; return whether Python raises.
+
+    A name may hold the place of something else: only the result of the call itself is certain.
+    """
+    if not isinstance(node, cst.Attribute) or not isinstance(node.value, cst.Call):
+        return False
     if name in OF_LISTS or name in _OF_SIZES or name not in (names_of(TENSOR) or ()):
         return False
     kind = _container(state, value)
@@ -122,7 +127,7 @@ def refuses_count(machine: Machine, state: State, value: Value, count: int, star
     record = state.heap[value.id] if type(value) is Ref else None
     given: Dim | None = None
     if type(value) is tuple:
-        given = len(value)
+        given = len(value) if all(type(one) is int or _is_tensor(state, one) for one in value) else None
     elif type(record) is Tensor and record.shape:
         given = record.shape[0]
     fits = type(given) is not int or (given >= count if star else given == count)
