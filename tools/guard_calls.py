@@ -23,7 +23,10 @@ def known_of(source: str) -> Known:
 
 def known_value(value: Any) -> Known:
     if isinstance(value, torch.Tensor):
-        return Shaped(tuple(value.shape), str(value.dtype).removeprefix("torch."))
+        bounds = (value.min().item(), value.max().item()) if value.numel() and not value.is_complex() else None
+        return Shaped(tuple(value.shape), str(value.dtype).removeprefix("torch."), bounds)
+    if isinstance(value, torch.utils.data.Sampler):
+        return Described(frozenset())
     if isinstance(value, torch.optim.Optimizer):
         groups = (OPEN,) * len(value.param_groups)
         return Described(frozenset({"Optimizer"}), {"param_groups": groups, "defaults": tuple(value.defaults)})

@@ -306,6 +306,7 @@ def functions() -> Iterator[tuple[str, Any]]:
             value = getattr(module, name)
             if name[0] != "_" and callable(value) and (getattr(value, "__module__", "") or "").startswith("torch."):
                 yield f"{namespace}.{name}", value
+    yield from ((f"torch.{name}", one) for name, one in vars(torch.amp).items() if getattr(torch, name, None) is one)
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ class SpellingDetector(Detector[None]):
         foreign = names.elsewhere(names.TENSOR, name)
         if foreign is not None and _is_plain_tensor(made) and not self._is_assigned(name):
             return MisspeltName(node, "tensor", name, foreign)
-        if made.op in _UNSEEN or name in _OF_CONTAINERS:
+        if made.op in _UNSEEN or (name in _OF_CONTAINERS and not _is_plain_tensor(made)):
             return None
         if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
             return None  # What a network gives may have other attributes, such as `logits`.
@@ -79,6 +79,9 @@ class SpellingDetector(Detector[None]):
         if versions.ever(names.TENSOR, name):
             return _absent(node, names.TENSOR, name) if _is_from_torch(made) else None
         real = names.meant(names.TENSOR, name)
+        computed = real is None and made.leaf is None  # A parameter may be one of a subclass, such as a `DTensor`.
+        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and _is_plain_tensor(made):
+            return MisspeltName(node, "tensor", name)
         if real is None or (real == f"{name}_" and not _is_plain_tensor(made)):
             return None
         return MisspeltName(node, "tensor", name, real, names.is_same_word(name, real))
@@ -106,12 +109,27 @@ class SpellingDetector(Detector[None]):
             real = names.elsewhere(owner, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
-        if (real or missing) is None or record.open or not _is_known(state, record.cls) or self._is_assigned(name):
+        kind = "optimizer" if is_optimizer else "module"
+        if (real or missing) is None:
+            return MisspeltName(node, kind, name) if self._lacks(state, record, owner, name) else None
+        if record.open or not _is_known(state, record.cls) or self._is_assigned(name):
             return None
         if real is None or missing is not None:
             return missing
-        kind = "optimizer" if is_optimizer else "module"
         return MisspeltName(node, kind, name, real, names.is_same_word(name, real))
+
+    def _lacks(self, state: State, record: Instance, owner: str, name: str) -> bool:
+        """Return whether an object that the program makes itself has no such attribute, and no other name is near."""
+        known = names.attributes_of_modules() if owner == names.MODULE else names.names_of(owner)
+        if not self._is_nowhere(name, known) or record.open or not isinstance(record.syntax, cst.Call):
+            return False
+        bare = record.cls == External(names.MODULE) or record.module.loose or record.module.foreign
+        return not bare and record.module.torn is None and _is_known(state, record.cls)
+
+    def _is_nowhere(self, name: str, known: Collection[str] | None) -> bool:
+        """Return whether a name is none of these, and nobody gives it to anything or expects it to be missing."""
+        outside = self.machine.tried or name.startswith("_") or name in (known or ())
+        return not outside and not self._is_assigned(name)
 
     def on_torch_called(self, state: State, it: TorchCalled) -> None:
         """Report torch.randn(3, require_grad=True): torch takes no other names than its own, and raises."""

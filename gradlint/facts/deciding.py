@@ -26,10 +26,14 @@ OPEN: Final = Open()
 
 
 class Shaped(NamedTuple):
-    """What is known of a tensor: sizes that are no numbers are open, and so is an element type of None."""
+    """What is known of a tensor: sizes that are no numbers are open, and so is an element type of None.
+
+    `bounds`: its least and its greatest element, where these are known.
+    """
 
     shape: Shape
     dtype: DType = None
+    bounds: tuple[float, float] | None = None
 
 
 class Listed(tuple[object, ...]):
@@ -40,7 +44,7 @@ class Listed(tuple[object, ...]):
 class Described:
     """What is known of an object of torch: the names of its classes, and some of its attributes.
 
-    Of a dict, an attribute has the keys.
+    Of a dict, an attribute has the keys. Without classes it is an object that is not None, of whatever class.
     """
 
     classes: frozenset[str]
@@ -199,6 +203,8 @@ def _call(test: ast.Call, known: Mapping[str, Known]) -> Known:
     if not isinstance(test.func, ast.Attribute):
         return OPEN
     value, name = value_of(test.func.value, known), test.func.attr
+    if isinstance(value, Shaped) and name in ("min", "max") and not test.args:
+        return OPEN if value.bounds is None else value.bounds[name == "max"]
     if not isinstance(value, Shaped) or value.shape is None:
         return OPEN
     if name in ("dim", "ndimension"):
@@ -295,6 +301,8 @@ def _is_instance(value: Known, kinds: ast.expr) -> Known:
     names = [
         one.id if isinstance(one, ast.Name) else one.attr if isinstance(one, ast.Attribute) else "" for one in named
     ]
+    if isinstance(value, Described) and not value.classes:
+        return OPEN
     if isinstance(value, Described):
         return not value.classes.isdisjoint(names) or (OPEN if set(names) - {*_KINDS, *_OF_TORCH} else False)
     if isinstance(value, tuple) and not isinstance(value, Shaped):

@@ -74,6 +74,9 @@ UPDATES: Final = _trait("updates")
 DENSE_ONLY: Final = _trait("dense_only")
 """Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
 
+TAKES_ANYTHING: Final = _trait("takes_anything")
+"""Has a parameter `input`, and takes what is no tensor for it: a tuple, which all others refuse (measured)."""
+
 ONCE_ONLY: Final = _trait("once_only")
 """Has a derivative, but its derivative has none: measured, torch raises in the second backward."""
 

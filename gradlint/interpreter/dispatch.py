@@ -32,6 +32,7 @@ from gradlint.interpreter.python.classes import find_in_class, is_function_class
 from gradlint.interpreter.python.contexts import end_call
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.kinds import refuses_call
 from gradlint.interpreter.python.literals import text_method
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
@@ -240,6 +241,8 @@ def _call_value(machine: Machine, state: State, func: Value, args: Args, node: c
             return call_op(machine, state, func, args, node)
         if isinstance(record, Instance):
             return call_instance(machine, state, func, record, args, node)
+    if refuses_call(machine, state, func, node):
+        return Unknown("raised")
     if isinstance(func, Unknown):
         return call_unknown(machine, state, func, args, node)
     if isinstance(func, bool):

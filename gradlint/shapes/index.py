@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradlint.domain.shape import Dim, Shape, Sym, broadcast_all
 from gradlint.shapes.arguments import tensor
-from gradlint.shapes.misfit import Misfit
+from gradlint.shapes.misfit import Misfit, differ
 from gradlint.shapes.operand import Args, Operand, Result, Unknown
 from gradlint.shapes.rule import rule
 
@@ -192,13 +192,23 @@ def _assembled(steps: Sequence[_Step]) -> Shape:
 
 
 def index_misfit(shape: Shape, index: object) -> Misfit | None:
-    """Refuse numbers and slices that point behind the end of a dimension, or are more than the dimensions."""
-    entries = index if isinstance(index, tuple) else (index,)
-    if not shape or not all(type(entry) in (int, slice) for entry in entries):
+    """Refuse numbers behind the end of a dimension, masks of other sizes, and more indices than dimensions."""
+    if not shape:
         return None
-    if len(entries) > len(shape):
-        return Misfit("indices", (shape,), (len(entries),))
-    for dim, entry in zip(shape, entries, strict=False):
-        if type(entry) is int and type(dim) is int and not -dim <= entry < dim:
+    entries = _entries(index) or ()
+    uses = [0 if entry is Ellipsis else _uses(entry) for entry in entries]
+    known = [use for use in uses if use is not None]
+    if len(known) < len(uses):
+        return None
+    if sum(known) > len(shape):
+        return Misfit("indices", (shape,), (sum(known),))
+    rest = len(shape) - sum(known)
+    place = 0
+    for entry, use in zip(entries, known, strict=True):
+        dims = shape[place : place + use]
+        if type(entry) is int and type(dims[0]) is int and not -dims[0] <= entry < dims[0]:
             return Misfit("index", (shape,), (entry,))
+        if isinstance(entry, Operand) and entry.dtype == "bool" and entry.shape and any(map(differ, dims, entry.shape)):
+            return Misfit("mask", (shape, entry.shape))
+        place += rest if entry is Ellipsis else use
     return None

@@ -163,6 +163,16 @@ def _vectors(*names: str) -> Check:
     return refuse
 
 
+@check("solve")
+def _solve(args: Args) -> Misfit | None:
+    """Refuse a right side of another number of rows than the matrix; a vector, or a batch of these, has no columns."""
+    matrix, right = tensor(args, "A").shape, tensor(args, "B").shape
+    if matrix is None or right is None or len(matrix) < 2 or len(right) < 2 or args.get("left", True) is not True:
+        return None
+    vectors = len(right) == len(matrix) - 1 and not any(map(differ, right, matrix))
+    return Misfit("product", (matrix, right)) if not vectors and differ(matrix[-1], right[-2]) else None
+
+
 _FIRST = "input self"
 check("mm")(_ranked((2, 2), _FIRST, "mat2"))
 check("bmm")(_ranked((3, 3), _FIRST, "mat2"))

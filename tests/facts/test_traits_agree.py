@@ -591,3 +591,38 @@ def test_positions_are_integers() -> None:
         return getattr(X, name)(0, positions.float(), *more)
 
     assert wrong(all_of(traits.INDEXED), holds) == []
+
+
+def test_of_all_that_have_an_input_only_these_take_a_tuple_for_it() -> None:
+    """Others raise with any arguments that follow; what cannot be made without more is passed over."""
+    taken = set()
+    for name in load():
+        entry = load().find(name)
+        signature = None if entry is None else entry.row.forward if entry.row.is_module else entry.sig
+        if entry is None or signature is None or name.startswith("Tensor.") or not signature.overloads:
+            continue
+        function = _made(name, is_module=entry.row.is_module)
+        named = all(one and one[0].name == "input" for one in signature.overloads)
+        if function is None or not named:
+            continue
+        if any(_runs(function, (X, Y), *more) for more in ((), (X,), (1,), (X, X), (0, 1))):
+            taken.add(canonical(name))
+    assert taken == traits.TAKES_ANYTHING
+
+
+def _made(name: str, *, is_module: bool) -> Callable[..., Any] | None:
+    """Return a function of torch by its name, or a module made with as few sizes as it takes."""
+    found: Any = torch
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not is_module or found is None:
+        return found  # type: ignore[no-any-return]
+    return next((found(*sizes) for sizes in ((), (2,), (2, 2), (2, 2, 2)) if _runs(found, *sizes)), None)
+
+
+def _runs(function: Callable[..., Any], *args: Any) -> bool:
+    try:
+        function(*args)
+    except Exception:
+        return False
+    return True

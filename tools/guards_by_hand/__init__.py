@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tools.guards_by_hand.elements import ELEMENTS
 from tools.guards_by_hand.layers import LAYERS
 from tools.guards_by_hand.losses import LOSSES
 from tools.guards_by_hand.sequences import SEQUENCES
@@ -10,4 +11,4 @@ from tools.guards_by_hand.written import ByHand
 
 __all__ = ["BY_HAND", "ByHand"]
 
-BY_HAND: tuple[ByHand, ...] = (*LOSSES, *LAYERS, *SEQUENCES, *TRAINING)
+BY_HAND: tuple[ByHand, ...] = (*LOSSES, *LAYERS, *SEQUENCES, *TRAINING, *ELEMENTS)

@@ -51,13 +51,13 @@ TRAINING: tuple[ByHand, ...] = (
             "dataset": ("[1, 2, 3]",),
             "batch_size": ("1", "0", "2.0", "-1", "None"),
             "shuffle": ("None", "True", "False"),
-            "sampler": ("None", "[0, 1]"),
+            "sampler": ("None", "[0, 1]", "torch.utils.data.SequentialSampler([1, 2, 3])"),
             "batch_sampler": ("None", "[[0, 1]]"),
             "drop_last": ("False", "True"),
         },
         (
             (
-                "isinstance(sampler, (list, tuple)) and shuffle is True",
+                "sampler is not None and shuffle is True",
                 "'sampler option is mutually exclusive with shuffle'",
             ),
             (

@@ -10,7 +10,9 @@ from gradlint.domain.event import Event, Fault
 
 
 class MisspeltName(Fault):
-    """A name that its owner does not have, and near which there is one that it has, or that stands elsewhere.
+    """A name that its owner does not have, and near which there may be one that it has, or that stands elsewhere.
+
+    `meant` is that one, and empty where there is none.
 
     `owner` says of what sort it is: a tensor, a module, an optimizer, or a namespace such as `torch.nn`. `assigned`:
     the name is written to, which makes a new attribute that nothing reads; `needless`: what is meant has that value
@@ -20,7 +22,7 @@ class MisspeltName(Fault):
 
     owner: str
     name: str
-    meant: str
+    meant: str = ""
     certain: bool = False
     assigned: bool = False
     keyword: bool = False

@@ -12,7 +12,7 @@ from gradlint.domain.shape import Dim
 Demand: TypeAlias = Literal[
     "broadcast", "equal", "target", "number", "product", "letters", "batch", "rank", "features", "channels", "kernel",
     "normalized", "ranks", "joined", "elements", "expanded", "dimension", "permuted", "indices", "index", "square",
-    "said",
+    "mask", "said",
 ]  # fmt: skip
 """What the sizes break: that shapes broadcast or are equal, that columns meet rows, that the rank is a certain one."""
 

@@ -18,6 +18,7 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
+from gradlint.interpreter.python.kinds import OF_LISTS, refuses_attribute
 from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.ctx import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
@@ -64,6 +65,8 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
         return _of_super(state, obj, name)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
+    if type(obj) is tuple and refuses_attribute(machine, state, obj, name, node):
+        return Unknown("raised")
     if isinstance(obj, Bound) and obj.receiver == External("builtins.property") and name in ("setter", "deleter"):
         return Bound(obj, name)
     if isinstance(obj, (values.Function, Bound, values.Partial)):
@@ -85,8 +88,8 @@ _OF_CTX = frozenset({"save_for_backward", "mark_dirty", "mark_non_differentiable
 
 _OF_TYPES = {"is_floating_point": dtypes.is_floating, "is_complex": dtypes.is_complex}
 _FIELDS = {
-    **dict.fromkeys(("values", "eigenvalues", "Q", "U", "sign", "L", "solution", "P"), 0),
-    **dict.fromkeys(("indices", "eigenvectors", "R", "S", "logabsdet"), 1),
+    **dict.fromkeys(("values", "eigenvalues", "Q", "U", "sign", "L", "solution", "P", "min", "inverse"), 0),
+    **dict.fromkeys(("indices", "eigenvectors", "R", "S", "logabsdet", "max"), 1),
     **dict.fromkeys(("Vh", "V"), 2),
 }
 """The fields of torch's named tuples (`max(dim)`, `sort`, `svd`, ...); a program's own tuples have none of these."""
@@ -106,7 +109,8 @@ def _of_record(machine: Machine, state: State, obj: Ref, name: str, node: cst.CS
             return Bound(obj, name)
         return record.name if name == "__name__" else machine.symbol("attr", obj, name)
     if isinstance(record, (Sequence, Mapping)):
-        return Bound(obj, name)
+        refused = name not in OF_LISTS and refuses_attribute(machine, state, obj, name, node)
+        return Unknown("raised") if refused else Bound(obj, name)
     return Unknown()
 
 

@@ -13,6 +13,7 @@ from gradlint.interpreter.escape import may_depend_on
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
 from gradlint.interpreter.python.classes import items_in_order
+from gradlint.interpreter.python.kinds import refuses_count, refuses_loop
 from gradlint.interpreter.torch.data_loader import batches
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor
@@ -77,7 +78,8 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
     if isinstance(record, Mapping):
         return Sequence(tuple(record.items), open=record.open)
     if isinstance(record, Tensor):
-        return iterate_tensor(machine, state, value, node)
+        refused = refuses_loop(machine, state, value, node)
+        return Sequence(()) if refused else iterate_tensor(machine, state, value, node)
     fields = items_in_order(state, record) if isinstance(record, Instance) else None
     if fields is not None:
         return Sequence(fields)
@@ -100,11 +102,11 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     """a, *b, c = value"""
     value = _several(state, machine.read(state, instr.src))
     dests, star = instr.dests, instr.star
-    items = items_of(machine, state, value, instr.node)
-    known = list(items.items)
-    if type(value) is tuple and (len(known) < len(dests) - (star >= 0) or (star < 0 and len(known) > len(dests))):
+    if refuses_count(machine, state, value, len(dests) - (star >= 0), star >= 0, instr.node):
         machine.lost.append(state)  # Python raises.
         return
+    items = items_of(machine, state, value, instr.node)
+    known = list(items.items)
     if items.open or (len(known) < len(dests) - (star >= 0)) or (star < 0 and len(known) != len(dests)):
         for position, dest in enumerate(dests):
             state.set(dest, part_of(machine, state, value, position, known))

@@ -10,10 +10,11 @@ from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.containers import get_item, set_item
+from gradlint.interpreter.python.kinds import refuses_index
 from gradlint.interpreter.python.literals import is_key
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
-from gradlint.interpreter.torch.legacy_calls import refuses_index
+from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.module import index_module, replace_module
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.source.core import Item, SetItem
@@ -32,6 +33,8 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
     tensor = known_tensor(machine, state, obj)
     if tensor is not None:
         return index_tensor(machine, state, tensor, index, node)
+    if type(obj) is not Unknown and refuses_index(machine, state, obj, node):
+        return Unknown("raised")
     if isinstance(obj, Ref):
         record = state[obj]
         if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:
@@ -75,7 +78,7 @@ def _is_number(machine: Machine, state: State, obj: Unknown, index: Value, node:
     """loss.data.numpy()[0]: the array of a tensor without dimensions has no items either."""
     shared = obj.key[1] if obj.key is not None and obj.key[0] == "memory" else None
     record = state.heap.get(shared.id) if isinstance(shared, Ref) else None
-    return isinstance(record, Tensor) and refuses_index(machine, state, record, index, node, array=True)
+    return isinstance(record, Tensor) and refuses_number_index(machine, state, record, index, node, array=True)
 
 
 def write_item(machine: Machine, state: State, instr: SetItem) -> None:

@@ -27,6 +27,7 @@ from gradlint.facts.numbers import numbers_of
 from gradlint.facts.traits import ANY_SHAPE_INPLACE, DENSE_ONLY, RESHAPES_INPLACE, WEIGHTED_LOSSES
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.kinds import refuses_argument
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.fit import cannot_hold, refuse_result
 from gradlint.interpreter.torch.inplace import bump, write
@@ -75,6 +76,8 @@ def apply(
         return Unknown("raised")
     call.config = config
     call.inputs.extend(parts)
+    if refuses_argument(call):
+        return Unknown("raised")
     if call.mistaken or _of_nothing(call) or _takes_number(call) or _misfits(call) or _wrong_type(call):
         return Unknown("raised")  # What follows is not reachable on this path.
     if (machine.left and _escaped(call)) or _no_forward(call):

@@ -20,6 +20,7 @@ from gradlint.facts.versions import ever
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import known_items
+from gradlint.interpreter.torch.elements import bounds_of
 from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state
 from gradlint.interpreter.torch.tensor import is_of_torch, is_raised, known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
@@ -140,7 +141,7 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
     tensor = known_tensor(machine, state, value)
     if tensor is not None:
         record = tensor_at(state, tensor)
-        return Shaped(record.shape, record.dtype if is_of_torch(record) else None)
+        return Shaped(record.shape, record.dtype if is_of_torch(record) else None, bounds_of(state, record))
     if isinstance(value, Ref) and isinstance(instance := state.heap.get(value.id), Instance):
         return _described(state, instance)
     if isinstance(value, Function) or (isinstance(value, Bound) and _is_method(state, value)):
@@ -161,11 +162,11 @@ def _is_method(state: State, value: Bound) -> bool:
 
 
 def _described(state: State, record: Instance) -> Known:
-    """Return a module, or an optimizer of one of torch's own classes, as the tests see it."""
+    """Return a module, or an optimizer of one of torch's own classes, as the tests see it; others are no None."""
     if module_base(state, record) is not None:
         return Described(frozenset({"Module"}))
     if not isinstance(record.cls, External) or not is_optimizer_path(record.cls.path):
-        return OPEN
+        return Described(frozenset()) if isinstance(record.syntax, cst.Call) else OPEN
     count, known = optimizer_state(record).groups, guarded(record.cls.path)
     attributes: dict[str, Known] = {}
     if isinstance(count, int):

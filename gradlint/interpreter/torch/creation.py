@@ -20,6 +20,7 @@ from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.alias import CONTIGUOUS
 from gradlint.interpreter.torch.apply import note_wanted
+from gradlint.interpreter.torch.elements import ELEMENTS, numbers_in
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.methods import METHODS
 from gradlint.interpreter.torch.operands import bind, bind_loosely, operand_of, operands_of
@@ -63,7 +64,9 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Re
     size = _size_of(machine, state, "tensor", args)
     found = origins(state, (data,))
     edges = [Edge(origin, False, "rewrap") for origin in found if origin.live]
-    made = Node("tensor", node, edges, cut="rewrap" if edges else None)
+    numbers = () if "dtype" in args.keywords else numbers_in(state, data)
+    operands = {ELEMENTS: numbers} if numbers else None
+    made = Node("tensor", node, edges, cut="rewrap" if edges else None, operands=operands)
     machine.announce(state, Rewrapped(node, data))
     ref = new_tensor(state, made, dtype=size.dtype, shape=size.shape, tags=CONTIGUOUS)
     if "requires_grad" in args.keywords:

@@ -8,10 +8,12 @@ from gradlint.domain.announcement import EpochSet, LoaderIterated
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA as DATA_NODE
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.shape import Dim, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Ref, Sequence, Unknown, Value
 from gradlint.interpreter.machine import Machine, Native
+from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import both, new_tensor, tensor_at
 
@@ -21,6 +23,11 @@ def _dataset(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
 
 
 def _loader(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    shuffled = args.get(2, "shuffle") is True and args.get(3, "sampler") is None is args.get(4, "batch_sampler")
+    if shuffled and _has_no_length(state, args.get(0, "dataset")) and not machine.tried:
+        said = "what shuffles it asks for its length, and it has no `__len__`"
+        machine.emit(ArgumentRefused(node, _LOADER, "value", "dataset", said))
+        return Unknown("raised")
     attrs = {
         "dataset": args.get(0, "dataset"),
         "batch_size": args.get(1, "batch_size", 1),
@@ -29,8 +36,28 @@ def _loader(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Va
     return state.new(Instance(External(_LOADER), attrs, {}, True, node))
 
 
+def _has_no_length(state: State, dataset: Value) -> bool:
+    """Return whether a dataset is an object of a class of the program that certainly defines no `__len__`."""
+    record = state.heap.get(dataset.id) if isinstance(dataset, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.cls, Ref) or has_unknown_base(state, record.cls):
+        return False
+    known = library_base(state, record.cls) in (None, "torch.utils.data.Dataset")
+    return known and find_in_class(state, record.cls, "__len__") is None
+
+
 _DATASET, _LOADER = "torch.utils.data.TensorDataset", "torch.utils.data.DataLoader"
-DATA: dict[str, Native] = {_DATASET: _dataset, _LOADER: _loader}
+
+
+def _any_sampler(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    return state.new(Instance(External("torch.utils.data.Sampler"), {}, {}, True, node))
+
+
+_SAMPLERS = ("Sequential", "Random", "SubsetRandom", "WeightedRandom", "Batch")
+DATA: dict[str, Native] = {
+    _DATASET: _dataset,
+    _LOADER: _loader,
+    **{f"torch.utils.data.{kind}Sampler": _any_sampler for kind in _SAMPLERS},
+}
 
 SAMPLER = "torch.utils.data.DistributedSampler"
 

@@ -17,6 +17,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.tensor import is_of_torch, tensor_at
 from gradlint.shapes.infer import result
+from gradlint.shapes.misfit import differ
 from gradlint.shapes.operand import Operand
 
 
@@ -75,6 +76,9 @@ def _outgrows_part(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
 
 
 def _wider(wanted: tuple[Dim, ...], own: tuple[Dim, ...]) -> bool:
-    """Return whether a size is one where several are wanted, the sizes counted from the last."""
-    pairs = zip(reversed(wanted), reversed(own), strict=False)
-    return any(mine == 1 and at_least_two(theirs) for theirs, mine in pairs)
+    """Return whether a size is another than the wanted one, which is not one, the sizes counted from the last."""
+    pairs = [*zip(reversed(wanted), reversed(own), strict=False)]
+    nothing = any(0 in pair for pair in pairs)
+    return not nothing and any(
+        (mine == 1 and at_least_two(theirs)) or (theirs != 1 and differ(mine, theirs)) for theirs, mine in pairs
+    )

@@ -57,7 +57,7 @@ from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.parametrizations import PARAMETRIZING, written_whole
 from gradlint.interpreter.torch.scaler import SCALERS, is_scheduler_path, new_helper
-from gradlint.interpreter.torch.sparse import sparse_tensor
+from gradlint.interpreter.torch.sparse import sparse_mm, sparse_tensor
 from gradlint.interpreter.torch.tensor import LIMITS, SUMMARY, as_tensor, known_tensor, tensor_at
 from gradlint.interpreter.torch.transform.table import TRANSFORMS
 from gradlint.interpreter.torch.weight_hooks import WEIGHT_HOOKS
@@ -306,6 +306,7 @@ SPECIAL: dict[str, Native] = {
     **PARAMETRIZING,
     **WEIGHT_HOOKS,
     "torch.sparse_coo_tensor": sparse_tensor,
+    "torch.sparse.mm": sparse_mm,
     "torch.save": written_whole("torch.save"),
     "torch.library.custom_op": define_op,
     "torch.library.register_autograd": register_autograd,

@@ -16,15 +16,17 @@ from gradlint.facts import fact
 from gradlint.facts.traits import OPERATORS
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.python.kinds import refuses_operand
 from gradlint.interpreter.torch.alias import CONTIGUOUS, view_kind
 from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.fit import refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
-from gradlint.interpreter.torch.legacy_calls import refuses_index
+from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
 from gradlint.interpreter.torch.tensor import (
     both,
     either,
+    is_raised,
     known_tensor,
     new_tensor,
     refuses_uninitialized,
@@ -38,21 +40,15 @@ from gradlint.shapes.index import index_misfit, indexed
 def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: cst.CSTNode) -> Value:
     """t[index]: basic indices give a view, index tensors and masks a copy."""
     record = tensor_at(state, ref)
-    if refuses_uninitialized(machine, state, ref, "[]", node) or refuses_index(machine, state, record, index, node):
+    if refuses_uninitialized(machine, state, ref, "[]", node):
+        return Unknown("raised")
+    if refuses_number_index(machine, state, record, index, node):
         return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")
     picked = operand_of(machine, state, index)
-    misfit = index_misfit(record.shape, picked)
-    if misfit is not None and not misfit.of_nothing:
-        made_at = (record.syntax,)
-        machine.emit(
-            ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at),
-            (node, state.site, "shapes"),
-        )
+    if _misfits(machine, state, record, picked, node):
         return Unknown("raised")
-    if state.facts:
-        machine.passes((node, state.site, "shapes"))
     made = indexed(record.shape, picked)
     if state.grad is True:
         broken_view(machine, state, ref, node)
@@ -78,6 +74,19 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
         base = ref.id if record.view is None else record.view.base
         state.put(out.id, tensor_at(state, out)._replace(view=View(base, "maybe")))
     return out
+
+
+def _misfits(machine: Machine, state: State, record: Tensor, picked: object, node: cst.CSTNode) -> bool:
+    """Report an index that the tensor does not have; return whether torch raises."""
+    misfit = index_misfit(record.shape, picked)
+    if misfit is None or misfit.of_nothing:
+        if state.facts:
+            machine.passes((node, state.site, "shapes"))
+        return False
+    made_at = (record.syntax, *(None for _ in misfit.shapes[1:]))
+    event = ShapeMismatch(node, "index", misfit.demand, misfit.shapes, misfit.wanted, made_at)
+    machine.emit(event, (node, state.site, "shapes"))
+    return True
 
 
 def _term(record: Tensor) -> Term:
@@ -155,6 +164,8 @@ def _expanded(record: Tensor, index: Value, shape: Shape) -> tuple[bool, ...] | 
 
 def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: Value, node: cst.CSTNode) -> None:
     """t[index] = value: a write in place, whatever the index."""
+    if is_raised(value):
+        return
     record = tensor_at(state, ref)
     sources: list[Edge] = []
     given = known_tensor(machine, state, value)
@@ -180,7 +191,10 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
     sources += _index_edges(machine, state, index)
     if machine.transforms and refuses_mask(machine, state, index, node):
         return
-    made = indexed(record.shape, operand_of(machine, state, index))
+    picked = operand_of(machine, state, index)
+    if _misfits(machine, state, record, picked, node):
+        return
+    made = indexed(record.shape, picked)
     picks = tensors_in(machine, state, index)
     needs = either([record.grad, *(edge.flows for edge in sources)])
     saved = tuple(saved_now(machine, state, one, "indices") for one in picks) if needs is True else ()
@@ -230,6 +244,9 @@ def _target(state: State, ref: Ref, index: Value, shape: Shape, node: cst.CSTNod
     )  # fmt: skip
 
 
+_WITH_NUMBERS = frozenset({"+", "-", "/", "//", "**", "@"})
+"""Operators that torch refuses beside texts and lists; `*` of a single integer repeats these, `==` compares."""
+
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -240,6 +257,8 @@ def tensor_operator(
     name = OPERATORS.get(op)
     if name is None:
         return unknown_call(machine, state, (left, right), node)
+    if op in _WITH_NUMBERS and refuses_operand(machine, state, left, right, node):
+        return Unknown("raised")
     if inplace and op != "@":
         entry = fact(f"Tensor.{name}_")
         if entry is not None:

@@ -71,7 +71,7 @@ def _is_number(value: Value) -> bool:
     return known or (isinstance(value, Unknown) and value.kind in ("number", "int"))
 
 
-def refuses_index(
+def refuses_number_index(
     machine: Machine, state: State, record: Tensor, index: Value, node: cst.CSTNode, *, array: bool = False
 ) -> bool:
     """Refuse loss.data[0]: a tensor without dimensions, or the array of one, has no items. Says whether torch raises.

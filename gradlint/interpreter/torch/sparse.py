@@ -6,17 +6,20 @@ import libcst as cst
 
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.tensors import SparseUnsupported
+from gradlint.domain.shape import Shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Unknown, Value
 from gradlint.facts import method_fact
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.tensor import (
     SPARSE,
     UNCOALESCED,
     as_tensor,
     both,
+    known_tensor,
     new_tensor,
     tensor_at,
     unknown_tensor,
@@ -43,19 +46,40 @@ def sparse_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     unordered = args.keywords.get("is_coalesced") is None and isinstance(number, int) and number > 1
     tags = frozenset({SPARSE, UNCOALESCED} if unordered else {SPARSE})
     dtype = record.dtype if "dtype" not in args.keywords else None
-    return _sparse(state, values, "sparse_coo_tensor", node, tags, dtype)
+    size = known_items(state, args.get(2, "size"))
+    shape = tuple(one for one in size or () if type(one) is int)
+    known = shape if size is not None and len(shape) == len(size) else None
+    return _sparse(state, values, "sparse_coo_tensor", node, tags, dtype, known)
+
+
+def sparse_mm(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """torch.sparse.mm(sparse, dense): the product, which is dense."""
+    entry = method_fact("mm")
+    given = [known_tensor(machine, state, one) for one in args.positional]
+    kinds = [SPARSE in tensor_at(state, one).tags for one in given if one is not None]
+    if entry is None or kinds != [True, False] or args.keywords or args.open:
+        return unknown_call(machine, state, args.values(), node)
+    return apply(machine, state, entry, args, node)
 
 
 def _sparse(
-    state: State, source: Ref, op: str, node: cst.CSTNode, tags: frozenset[str], dtype: str | None, *, cut: bool = False
+    state: State,
+    source: Ref,
+    op: str,
+    node: cst.CSTNode,
+    tags: frozenset[str],
+    dtype: str | None,
+    shape: Shape = None,
+    *,
+    cut: bool = False,
 ) -> Ref:
-    """Return a tensor made of another, of a shape that is not known."""
+    """Return a tensor made of another."""
     record = tensor_at(state, source)
     flows = False if cut else record.grad
     tracked = both(flows, state.grad)
     edges = [Edge(record.node, flows, "detach" if cut else None)]
     made = Node(op, node, edges, tracked=tracked, maybe_saved=True, cut="detach" if cut else None)
-    return new_tensor(state, made, grad=tracked, dtype=dtype, tags=tags)
+    return new_tensor(state, made, grad=tracked, dtype=dtype, shape=shape, tags=tags)
 
 
 def _part_of_sparse(op: str) -> Method:
@@ -81,9 +105,7 @@ def _to_dense(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CS
     record = tensor_at(state, ref)
     if SPARSE not in record.tags and entry is not None:
         return apply(machine, state, entry, args.prepend(ref), node)
-    dense = _sparse(state, ref, "to_dense", node, frozenset(), record.dtype)
-    state.put(dense.id, tensor_at(state, dense)._replace(shape=record.shape))
-    return dense
+    return _sparse(state, ref, "to_dense", node, frozenset(), record.dtype, record.shape)
 
 
 def _coalesce(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -92,7 +114,7 @@ def _coalesce(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CS
         return unknown_call(machine, state, (ref, *args.values()), node)
     if UNCOALESCED not in record.tags:
         return ref
-    return _sparse(state, ref, "coalesce", node, frozenset({SPARSE}), record.dtype)
+    return _sparse(state, ref, "coalesce", node, frozenset({SPARSE}), record.dtype, record.shape)
 
 
 SPARSE_METHODS: dict[str, Method] = {

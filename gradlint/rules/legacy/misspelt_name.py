@@ -76,7 +76,7 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
         return Report(
             event.node,
             message,
-            hint=f"did you mean `{event.meant}`?",
+            hint=f"did you mean `{event.meant}`?" if event.meant else None,
             effect=("fragile" if event.needless else "silent") if event.assigned else None,
             repair=_repair(event),
         )
@@ -84,7 +84,7 @@ F.softmax(model(torch.randn(2, 3)), dim=1).sum().backward()
 
 def _repair(event: fault.MisspeltName) -> Repair | None:
     """Write the suggested name, safe if the two differ only in form; one of another owner is left to the user."""
-    if "." in event.meant:
+    if "." in event.meant or not event.meant:
         return None
     safe = event.certain and not event.assigned
     if event.keyword:

@@ -64,7 +64,8 @@ class ShapeMismatch(EventRule[refusal.ShapeMismatch]):
         "same number of dimensions as|Index is supposed to be a vector|Number of indices|number of subscripts",
         "contracted dimensions need to match|must have length 3|Output size is too small|[Pp]adding (length|size) ",
         "divisible by|Halving dimension must be even",
-        "is out of bounds for dimension|too many indices for tensor|Tensor must have a last dimension of size 2",
+        "is out of bounds for dimension|too many indices for tensor|The shape of the mask",
+        "Tensor must have a last dimension of size 2",
     )
     bad = """\
 import torch
@@ -138,6 +139,8 @@ def _demand(event: refusal.ShapeMismatch) -> str:
             return f"{event.wanted[0]} indices are too many"
         case "index":
             return f"there is no index {event.wanted[0]}"
+        case "mask":
+            return "a mask has the sizes of what it indexes"
         case "said":
             return event.said
         case "permuted":

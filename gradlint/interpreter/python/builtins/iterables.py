@@ -19,6 +19,7 @@ from gradlint.interpreter.python.calls import suspended_at
 from gradlint.interpreter.python.counters import Last, nth
 from gradlint.interpreter.python.generators import first_item, lazy_items
 from gradlint.interpreter.python.iteration import items_of, supposed_data
+from gradlint.interpreter.python.kinds import refuses_length, refuses_next
 from gradlint.interpreter.python.operators import operate, symbolic
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.module_parts import count_parts
@@ -27,6 +28,13 @@ from gradlint.interpreter.torch.transform.levels import refuses_number, refuses_
 
 
 def _len(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    if type(value := args.get(0, "obj")) is Ref and refuses_length(machine, state, value, node):
+        return Unknown("raised")
+    return _count(machine, state, args, node)
+
+
+def _count(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """Return the number of items of what is iterated over, or has a length."""
     value = args.get(0, "obj")
     if type(value) is tuple or isinstance(value, str):
         return len(value)
@@ -77,7 +85,7 @@ def _enumerate(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     generator = suspended_at(state, iterable)
     if generator is not None and generator.start is None:
         return state.new(replace(generator, start=start))
-    stop = _len(machine, state, args, node)
+    stop = _count(machine, state, args, node)
     iterable = supposed_data(machine, iterable, node)
     items = lazy_items(machine, state, iterable, node)
     if not items.open:
@@ -161,6 +169,8 @@ def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
             return args.get(1, "default") if args.has(1, "default") else Unknown()
         state.put(value.id, record._replace(items=record.items[1:] or (record.items if record.open else ())))
         return record.items[0]
+    if refuses_next(machine, state, value, node):
+        return Unknown("raised")
     return Unknown(None, origin_of_data(supposed_data(machine, value, node)), None, node)
 
 

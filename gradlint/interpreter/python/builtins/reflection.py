@@ -140,14 +140,23 @@ def _lacks(machine: Machine, obj: Ref, record: Instance, name: str) -> bool:
 def _getattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     obj, name = args.get(0, "obj"), args.get(1, "name")
     if isinstance(name, str):
-        record = state[obj] if args.has(2, "default") and isinstance(obj, Ref) else None
-        if isinstance(record, Instance) and name not in record.attrs:
+        if args.has(2, "default") and _may_lack(state, obj, name):
             return machine.symbol("attr", obj, name)
         return get_attribute(machine, state, obj, name, node)
     if isinstance(obj, Ref) and isinstance(state[obj], Tensor):
         # Any method of it may be called then, a differentiable one as well.
         return unknown_call(machine, state, (obj,), node)
     return machine.symbol("attr", obj, name)
+
+
+def _may_lack(state: State, obj: Value, name: str) -> bool:
+    """Return whether an object may not have an attribute that is asked for with a default."""
+    record = state[obj] if isinstance(obj, Ref) else None
+    if isinstance(record, Instance):
+        return name not in record.attrs
+    if isinstance(record, Tensor):
+        return name not in (names_of(TENSOR) or ())
+    return type(obj) is tuple or isinstance(record, (Sequence, Mapping))
 
 
 def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
@@ -196,6 +205,8 @@ def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
 
 def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "obj")
+    if type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], (Tensor, Sequence, Mapping))):
+        return False
     known = isinstance(value, (Function, values.Bound, External, values.Partial))
     return True if known else machine.symbol("callable", value)
 

@@ -1,0 +1,40 @@
+"""The numbers in a tensor, as far as they stand in the program."""
+
+from __future__ import annotations
+
+from gradlint.domain.graph import Term
+from gradlint.domain.state import State
+from gradlint.domain.value import Ref, Tensor, Value
+from gradlint.facts.aliases import canonical
+from gradlint.facts.traits import ONES, ZEROS
+from gradlint.interpreter.reachable import known_items
+
+ELEMENTS = "elements"
+"""The operand under which a tensor made of numbers of the program keeps them."""
+
+_MOST = 256
+
+
+def numbers_in(state: State, data: Value) -> tuple[float, ...]:
+    """Return the numbers of nested lists; none where one of them is not known, or there are too many."""
+    if isinstance(data, (bool, int, float)):
+        return (data,)
+    items = known_items(state, data) if isinstance(data, (Ref, tuple)) else None
+    parts = [numbers_in(state, item) for item in (items or ())[:_MOST]]
+    found = tuple(number for part in parts for number in part)
+    return found if all(parts) and len(items or ()) <= len(found) <= _MOST else ()
+
+
+def bounds_of(state: State, record: Tensor) -> tuple[float, float] | None:
+    """Return the least and the greatest element of a tensor that was made of numbers, and never written to."""
+    value = record.node.operands.get("value") if record.node.leaf is not None else None
+    made = value.node if isinstance(value, Term) else record.node
+    found = made.operands.get(ELEMENTS)
+    if made.edges or record.view is not None or state.writes(record.counter) or state.writes(record.memory):
+        return None
+    if isinstance(found, tuple) and found:
+        return min(found), max(found)
+    if record.shape is None or not all(isinstance(size, int) and size > 0 for size in record.shape):
+        return None
+    name = canonical(made.op)
+    return (0, 0) if name in ZEROS else (1, 1) if name in ONES else None
