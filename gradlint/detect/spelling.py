@@ -119,9 +119,14 @@ class SpellingDetector(Detector[None]):
         return MisspeltName(node, kind, name, real, names.is_same_word(name, real))
 
     def _lacks(self, state: State, record: Instance, owner: str, name: str) -> bool:
-        """Return whether an object that the program makes itself has no such attribute, and no other name is near."""
+        """Return whether an object of a class of torch has no such attribute, and no other name is near.
+
+        Of a class of the program, another one may stand in its place: an option chooses.
+        """
         known = names.attributes_of_modules() if owner == names.MODULE else names.names_of(owner)
         if not self._is_nowhere(name, known) or record.open or not isinstance(record.syntax, cst.Call):
+            return False
+        if not isinstance(record.cls, External):
             return False
         bare = record.cls == External(names.MODULE) or record.module.loose or record.module.foreign
         return not bare and record.module.torn is None and _is_known(state, record.cls)

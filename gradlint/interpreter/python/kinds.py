@@ -105,18 +105,24 @@ def refuses_operand(machine: Machine, state: State, left: Value, right: Value, n
 def refuses_argument(call: Operation) -> bool:
     """Report a tuple, list or number as the `input` of an operation, which is a tensor; return whether torch raises."""
     value = call.bound.get("input")
-    if type(value) is Ref and type(call.state.heap[value.id]) is Tensor:
+    kind: Kind | None = "number" if type(value) in _NUMBERS else _container(call.state, value)
+    if kind is None:
         if call.state.facts:  # Another path may have come here by tests that exclude one another.
             call.machine.passes((*call.place, "kind"))
         return False
-    kind: Kind | None = "number" if type(value) in _NUMBERS else _container(call.state, value)
-    if kind is None or not call.overload or call.canonical in TAKES_ANYTHING:
+    if not call.overload or call.canonical in TAKES_ANYTHING:
         return False
-    if call.overload[0].name != "input" or call.overload[0].number:
+    if call.overload[0].name != "input" or call.overload[0].number or (kind == "list" and not _is_at_once(call.node)):
         return False
     if not call.machine.tried:
         call.machine.emit(WrongKind(call.node, kind, "argument", call.name), (*call.place, "kind"))
     return True
+
+
+def _is_at_once(node: cst.CSTNode) -> bool:
+    """Return whether a call is given what another one returns; a decorator may have joined the items of a list."""
+    given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    return isinstance(given, (cst.Call, cst.List))
 
 
 _NUMBERS = frozenset({bool, int, float})
@@ -135,7 +141,7 @@ def refuses_count(machine: Machine, state: State, value: Value, count: int, star
         if state.facts:  # Another path may have come here by tests that exclude one another.
             machine.passes((node, state.site, "kind"))
         return False
-    if not machine.tried:
+    if value and not machine.tried and not machine.differentiated:  # Another way through forward may save others.
         kind: Kind = "tuple" if type(value) is tuple else "tensor"
         machine.emit(WrongCount(node, kind, count, given, star), (node, state.site, "kind"))
     return True

@@ -12,6 +12,7 @@ from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.facts import method_fact
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.branch import truth
@@ -22,6 +23,7 @@ from gradlint.interpreter.python.iteration import items_of, supposed_data
 from gradlint.interpreter.python.kinds import refuses_length, refuses_next
 from gradlint.interpreter.python.operators import operate, symbolic
 from gradlint.interpreter.reachable import sequence_at
+from gradlint.interpreter.torch.apply import apply
 from gradlint.interpreter.torch.module_parts import count_parts
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.interpreter.torch.transform.levels import refuses_number, refuses_numbers
@@ -150,6 +152,16 @@ def _reordered(parameter: str, kind: str, step: int) -> Native:
     return run
 
 
+def _reversed(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """reversed(sequence): a tensor gives one that is flipped; what is not known may give something else as well."""
+    value, flip = args.get(0, "sequence"), method_fact("flip")
+    tensor = known_tensor(machine, state, value)
+    if tensor is not None and flip is not None:
+        return apply(machine, state, flip, Args((tensor, 0)), node)
+    is_known = type(value) is tuple or (isinstance(value, Ref) and isinstance(state[value], Sequence))
+    return _reordered("sequence", "iterator" if is_known else "list", -1)(machine, state, args, node)
+
+
 def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     value = args.get(0, "object")
     if suspended_at(state, value) is not None:
@@ -256,7 +268,7 @@ ITERATING: dict[str, Native] = {
     "builtins.filter": _filter,
     **{f"builtins.{kind}": _as_list(kind) for kind in ("list", "tuple", "set")},
     "builtins.frozenset": _as_list("set"),
-    "builtins.reversed": _reordered("sequence", "iterator", -1),
+    "builtins.reversed": _reversed,
     "builtins.sorted": _reordered("iterable", "list", 1),
     "builtins.iter": _iter,
     "builtins.next": _next,
