@@ -49,7 +49,7 @@ def refuses_attribute(machine: Machine, state: State, value: Value, name: str, n
     if name in OF_LISTS or name in _OF_SIZES or name not in (names_of(TENSOR) or ()):
         return False
     kind = _container(state, value)
-    return kind is not None and _refuse(machine, node, kind, "attribute", name)
+    return kind is not None and (not _is_complete(machine) or _refuse(machine, node, kind, "attribute", name))
 
 
 def refuses_call(machine: Machine, state: State, function: Value, node: cst.CSTNode) -> bool:
@@ -114,7 +114,7 @@ def refuses_argument(call: Operation) -> bool:
         return False
     if call.overload[0].name != "input" or call.overload[0].number or (kind == "list" and not _is_at_once(call.node)):
         return False
-    if not call.machine.tried:
+    if not call.machine.tried and (kind == "number" or _is_complete(call.machine)):
         call.machine.emit(WrongKind(call.node, kind, "argument", call.name), (*call.place, "kind"))
     return True
 
@@ -141,10 +141,16 @@ def refuses_count(machine: Machine, state: State, value: Value, count: int, star
         if state.facts:  # Another path may have come here by tests that exclude one another.
             machine.passes((node, state.site, "kind"))
         return False
-    if value and not machine.tried and not machine.differentiated:  # Another way through forward may save others.
+    complete = type(value) is not tuple or (len(value) > 0 and _is_complete(machine))
+    if complete and not machine.tried and not machine.differentiated:  # Another way through forward may save others.
         kind: Kind = "tuple" if type(value) is tuple else "tensor"
         machine.emit(WrongCount(node, kind, count, given, star), (node, state.site, "kind"))
     return True
+
+
+def _is_complete(machine: Machine) -> bool:
+    """Return whether no outcome of a call was dropped: it may have been a value of another kind, that fits."""
+    return not machine.tried and not machine.give_ups["paths dropped"]
 
 
 def _refuse(machine: Machine, node: cst.CSTNode, kind: Kind, use: Use, name: str = "") -> bool:
