@@ -16,13 +16,24 @@ _MOST = 256
 
 
 def numbers_in(state: State, data: Value) -> tuple[float, ...]:
-    """Return the numbers of nested lists; none where one of them is not known, or there are too many."""
-    if isinstance(data, (bool, int, float)):
-        return (data,)
-    items = known_items(state, data) if isinstance(data, (Ref, tuple)) else None
-    parts = [numbers_in(state, item) for item in (items or ())[:_MOST]]
-    found = tuple(number for part in parts for number in part)
-    return found if all(parts) and len(items or ()) <= len(found) <= _MOST else ()
+    """Return the numbers of nested lists; none where one of them is not known, or there are too many parts.
+
+    A list may hold another one several times, or itself.
+    """
+    found: list[float] = []
+    waiting = [data]
+    for _ in range(_MOST):
+        if not waiting:
+            return tuple(found)
+        value = waiting.pop()
+        if isinstance(value, (bool, int, float)):
+            found.append(value)
+            continue
+        items = known_items(state, value) if isinstance(value, (Ref, tuple)) else None
+        if not items or len(items) > _MOST:
+            return ()
+        waiting.extend(items)
+    return ()
 
 
 def bounds_of(state: State, record: Tensor) -> tuple[float, float] | None:
