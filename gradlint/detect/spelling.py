@@ -109,27 +109,25 @@ class SpellingDetector(Detector[None]):
             real = names.elsewhere(owner, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
             real = names.near_own(name, _own_names(state, record))
-        kind = "optimizer" if is_optimizer else "module"
         if (real or missing) is None:
-            return MisspeltName(node, kind, name) if self._lacks(state, record, owner, name) else None
+            lacks = is_optimizer and self._lacks(state, record, name)
+            return MisspeltName(node, "optimizer", name) if lacks else None
         if record.open or not _is_known(state, record.cls) or self._is_assigned(name):
             return None
         if real is None or missing is not None:
             return missing
+        kind = "optimizer" if is_optimizer else "module"
         return MisspeltName(node, kind, name, real, names.is_same_word(name, real))
 
-    def _lacks(self, state: State, record: Instance, owner: str, name: str) -> bool:
-        """Return whether an object of a class of torch has no such attribute, and no other name is near.
+    def _lacks(self, state: State, record: Instance, name: str) -> bool:
+        """Return whether an optimizer of torch's own has no such attribute, and no other name is near.
 
-        Of a class of the program, another one may stand in its place: an option chooses.
+        Modules are given attributes by functions that are not known, such as hooks and parametrizations.
         """
-        known = names.attributes_of_modules() if owner == names.MODULE else names.names_of(owner)
-        if not self._is_nowhere(name, known) or record.open or not isinstance(record.syntax, cst.Call):
+        if not self._is_nowhere(name, names.names_of(names.OPTIMIZER)) or record.open:
             return False
-        if not isinstance(record.cls, External):
-            return False
-        bare = record.cls == External(names.MODULE) or record.module.loose or record.module.foreign
-        return not bare and record.module.torn is None and _is_known(state, record.cls)
+        known = isinstance(record.cls, External) and isinstance(record.syntax, cst.Call)
+        return known and record.module.torn is None and _is_known(state, record.cls)
 
     def _is_nowhere(self, name: str, known: Collection[str] | None) -> bool:
         """Return whether a name is none of these, and nobody gives it to anything or expects it to be missing."""

@@ -96,7 +96,7 @@ RIGHT = {
     "the line reads gradients of leaves, too": "x = torch.ones(2, requires_grad=True)\ny = 2 * x\n"
     "y.sum().backward()\ngrads = [one.grad for one in (x, y)]\n",
     "a schedule is drawn first": LOOP.format(
-        before="rates = [scheduler.step() for _ in range(20)]", step="optimizer.step()"
+        before="rates = [scheduler.step() for _ in range(3)]", step="optimizer.step()"
     ),
     "the scheduler steps last": LOOP.format(before="", step="optimizer.step(); scheduler.step()"),
     "a scheduler is loaded": LOOP.format(

@@ -22,7 +22,9 @@ _LOCAL = {
 }
 _NOTHING = {
     **dict.fromkeys(("unused-suppression", "wrong-suppression"), "a comment is nothing that runs"),
-    **dict.fromkeys(("not-finite", "zero-gradient"), "a run of the program has shown it already"),
+    **dict.fromkeys(
+        ("not-finite", "zero-gradient", "step-without-effect"), "a run of the program has shown it already"
+    ),
     "gradient-wrong": "a run shows the gradient that is returned, and not which one is meant",
 }
 _NAMES = frozenset({"MisspeltName", "RemovedName", "RemovedArgument", "FunctionWithoutApply"})
