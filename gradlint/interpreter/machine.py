@@ -425,9 +425,8 @@ class Machine(ABC):
         if type(operand) is not str or operand in state.locals:
             return False
         function = state.frames[state.frame].function
-        if function is None or not isinstance(function.code.node, cst.FunctionDef):
-            return False
-        return operand in assigned_only(function.code)
+        code = None if function is None else function.code
+        return code is not None and isinstance(code.node, cst.FunctionDef) and operand in assigned_only(code)
 
     def look_up(self, state: State, name: str) -> Value:
         """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""

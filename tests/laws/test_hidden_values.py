@@ -28,7 +28,7 @@ KNOWN_GAP = {
 """The errors in such programs, with the line in which a value is hidden."""
 
 
-_SAID = re.compile(r"# raises|\bhidden\b")
+_LEFT_OUT = re.compile(r"# raises|\bhidden\b")
 """What keeps a program out: that it raises, and the name of the function behind which values are put."""
 
 
@@ -39,7 +39,7 @@ def right_programs() -> Iterator[tuple[int, str]]:
             number = int(unit.key, 16)
             if isinstance(unit, Program) and len(unit.files) == 1 and number % EVERY in OFFSETS:
                 text = unit.files[0][1]
-                if is_python(text) and not {"# raises", "hidden"} & set(_SAID.findall(text)) and not errors_in(text):
+                if is_python(text) and not _LEFT_OUT.search(text) and not errors_in(text):
                     yield number, text
 
 

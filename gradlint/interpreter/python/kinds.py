@@ -59,7 +59,7 @@ def refuses_call(machine: Machine, state: State, function: Value, node: cst.CSTN
         of_tensor = function.key is not None and function.key[0] == "shape" and _is_tensor(state, function.key[1])
         kind = "size" if of_tensor else "gradient" if function.kind == "gradient" else None
     elif type(function) is tuple:
-        kind = "size"
+        kind = "size" if all(type(one) is int for one in function) else "tuple"
     elif type(function) is NoGradient:
         kind = "gradient"
     elif _is_tensor(state, function):
@@ -150,7 +150,7 @@ def refuses_count(machine: Machine, state: State, value: Value, count: int, star
 
 def _is_complete(machine: Machine) -> bool:
     """Return whether no outcome of a call was dropped: it may have been a value of another kind, that fits."""
-    return not machine.tried and not machine.give_ups["paths dropped"]
+    return not machine.give_ups["paths dropped"]
 
 
 def _refuse(machine: Machine, node: cst.CSTNode, kind: Kind, use: Use, name: str = "") -> bool:
