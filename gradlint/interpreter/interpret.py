@@ -44,7 +44,7 @@ from gradlint.interpreter.python import (  # noqa: F401 -- each registers its in
     subscript,
     with_statement,
 )
-from gradlint.interpreter.python.binding import parameter, with_defaults, with_options
+from gradlint.interpreter.python.binding import kept_defaults, parameter, with_defaults, with_options
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate
@@ -111,16 +111,15 @@ def run_file(unit: Unit, loading: Loading) -> Loaded:
     return Loaded(program.frame, {**state.frames, program.frame: frame._replace(names=names)}, state.heap)
 
 
-STEPS_PER_LINE = 8
-STEPS_AT_LEAST = 4_000
+STEPS_PER_LINE, STEPS_AT_LEAST = 8, 4_000
 STEPS_TO_TRAIN = 40_000
 """At least so many for a file that backpropagates: training loops are short, and their paths many."""
 
 SHARE = 0.35
 """How much of a file's steps its top level, or one function nobody calls, may use up."""
 
-SHARE_TO_TRAIN = 0.7
-"""The same of a function that runs a backward."""
+SHARE_TO_TRAIN, SHARE_OF_OPTIONS = 0.7, 0.05
+"""The same of a function that runs a backward, and of the second run of another one."""
 
 
 @dataclass(frozen=True)
@@ -221,13 +220,12 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
 
 
 def _with_options(machine: Machine, state: State, function: Function, args: Args) -> None:
-    """Run a function that trains once more, with any values for the parameters that have defaults."""
+    """Run a function once more, with other values for the parameters that have defaults, if it may then do more."""
     trains = function.code.node in machine.program.backpropagating
-    optional = {
-        name for name, value in function.defaults if value is None or isinstance(value, (bool, int, float, str))
-    }
-    if machine.assumes and trains and optional and machine.budget > machine.limit:
-        _function(machine, state.fork(), function, args, options=True)
+    kept = kept_defaults(function, trains=trains)
+    least = machine.limit if trains else max(machine.limit, machine.steps // 2)
+    if kept is not None and machine.assumes and machine.budget > least:
+        _function(machine, state.fork(), function, args._replace(keywords=kept), options=True)
 
 
 def _function(
@@ -242,7 +240,8 @@ def _function(
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    share = SHARE_TO_TRAIN if function.code.node in machine.program.backpropagating else SHARE
+    trains = function.code.node in machine.program.backpropagating
+    share = SHARE_TO_TRAIN if trains else SHARE_OF_OPTIONS if options else SHARE
     with machine.bounded(share), machine.assuming():
         # Between the top level and this call anything may have run.
         state.escape()
@@ -250,8 +249,9 @@ def _function(
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
         supposed = supposed_arguments(machine, state, function.code.node, function, options=options)
-        complete = with_options if options else with_defaults
-        results = run_method(machine, state, function, complete(machine, function, args._replace(keywords=supposed)))
+        given = args._replace(keywords=args.keywords | supposed)
+        complete = (with_options if options else with_defaults)(machine, function, given)
+        results = run_method(machine, state, function, complete)
         for end, value in results if machine.graphs_in_question else ():
             # Whoever calls the function may do anything with what it returns, and with what it was given.
             machine.announce(end, GraphsShared(function.code.node, tuple(graphs_in(end, (value, *args.positional)))))

@@ -27,9 +27,13 @@ def _loss(state: State, it: Operated) -> Iterator[WrongActivation]:
         return
     found = _before(found)
     takes, wrong = taken(canonical(it.op))
-    if op_of(found) in wrong:
+    made = op_of(found)
+    inner = term(found.node) if made == "exp" else None
+    if inner is not None and op_of(_before(inner)) == "log_softmax":
+        made = "softmax"  # Which is what the exponential of its logarithm gives.
+    if made in wrong:
         got = bare(found.node.op)
-        yield WrongActivation(it.node, bare(it.op), takes, got, kind_of(op_of(found)), found.node.syntax)
+        yield WrongActivation(it.node, bare(it.op), takes, got, kind_of(made), found.node.syntax)
 
 
 def taken(loss: str) -> tuple[Activation, traits.Trait]:

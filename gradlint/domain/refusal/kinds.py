@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 from gradlint.domain.event import Refusal
 
 Kind: TypeAlias = Literal[
-    "tensor", "scalar", "gradient", "size", "tuple", "list", "number", "iterator", "loader", "method",
+    "tensor", "scalar", "gradient", "size", "tuple", "list", "number", "iterator", "loader", "layer", "method",
 ]  # fmt: skip
-"""What a value is: "scalar" is a tensor without dimensions, "loader" a `DataLoader`, "method" one of a tensor."""
+"""What a value is: "scalar" is a tensor without dimensions, "loader" a `DataLoader`, "layer" one of `torch.nn`,
+"method" one of a tensor."""
 
 Use: TypeAlias = Literal["attribute", "call", "index", "length", "loop", "next", "operand", "argument"]
 

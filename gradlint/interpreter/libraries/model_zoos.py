@@ -58,7 +58,12 @@ def leaf_of(record: Instance) -> Value:
 
 
 def foreign_part(machine: Machine, state: State, ref: Ref, name: str) -> Ref | None:
-    """Return a part of such a network, where its name says that it is a module; the same at each look."""
+    """Return a part of such a network, where its name says that it is a module; the same at each look.
+
+    What has a `module` is a wrapper, such as `DistributedDataParallel`, and has no parameters but those of its module.
+    """
+    if name == "module":
+        return ref
     record = state.at(ref, Instance)
     whole = leaf_of(record)
     if name not in _PARTS or record.syntax is None or not isinstance(whole, Ref):

@@ -12,6 +12,7 @@ from gradlint.interpreter.libraries.accelerate import ENGINES, new_engine
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import size_symbol, tensor_at, unknown_tensor
 from gradlint.source.core import Param
+from gradlint.source.lower.syntax import nodes_of
 
 
 def bind_parameters(machine: Machine, state: State, function: Function, args: Args) -> Names:
@@ -43,6 +44,23 @@ def with_options(machine: Machine, function: Function, args: Args) -> Args:
     """Return the arguments of a call that nobody in sight makes, with any values for what has a default."""
     machine.assume(Assumption("option", function.code.name, "", function.code.node))
     return args._replace(open=True)
+
+
+_OPTIONS = (bool, int, float, str, type(None))
+
+
+def kept_defaults(function: Function, *, trains: bool) -> dict[str, Value] | None:
+    """Return the defaults that a run with other options leaves as they are; None if a function needs no such run.
+
+    What trains gets any values. A `forward` may compute its loss where it gets targets, which are None by default.
+    """
+    if trains:
+        return {} if any(isinstance(value, _OPTIONS) for _, value in function.defaults) else None
+    absent = {name for name, value in function.defaults if value is None} if function.code.name == "forward" else {}
+    tests = [one.test for one in nodes_of(function.code.node) if isinstance(one, cst.If)] if absent else []
+    if not any(isinstance(one, cst.Name) and one.value in absent for one in nodes_of(*tests)):
+        return None
+    return {name: value for name, value in function.defaults if name not in absent}
 
 
 def with_defaults(machine: Machine, function: Function, args: Args) -> Args:

@@ -29,6 +29,7 @@ from gradlint.facts.names import TENSOR, names_of
 from gradlint.facts.traits import TAKES_ANYTHING
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.operation import Operation
+from gradlint.interpreter.torch.parameters import is_module_path
 from gradlint.interpreter.torch.tensor import is_of_torch
 
 OF_LISTS = frozenset(dir(list))
@@ -36,6 +37,7 @@ OF_LISTS = frozenset(dir(list))
 
 _OF_SIZES = frozenset({"numel"})
 _ITERATORS = frozenset({"iterator", "generator"})
+_MODULE = "torch.nn.Module"
 _LOADER = External("torch.utils.data.DataLoader")
 
 
@@ -49,7 +51,9 @@ def refuses_attribute(machine: Machine, state: State, value: Value, name: str, n
     if name in OF_LISTS or name in _OF_SIZES or name not in (names_of(TENSOR) or ()):
         return False
     kind = _container(state, value)
-    return kind is not None and (not _is_complete(machine) or _refuse(machine, node, kind, "attribute", name))
+    if kind is None or kind == "layer":
+        return False
+    return not _is_complete(machine) or _refuse(machine, node, kind, "attribute", name)
 
 
 def refuses_call(machine: Machine, state: State, function: Value, node: cst.CSTNode) -> bool:
@@ -160,10 +164,12 @@ def _refuse(machine: Machine, node: cst.CSTNode, kind: Kind, use: Use, name: str
 
 
 def _container(state: State, value: object) -> Kind | None:
-    """Return the kind of a tuple or list; one that is empty may keep the place of something else."""
+    """Return the kind of a tuple, list or layer; a container that is empty may keep the place of something else."""
     if type(value) is tuple:
         return "tuple" if value else None
     record = state.heap[value.id] if type(value) is Ref else None
+    if type(record) is Instance and isinstance(record.cls, External) and not record.module.foreign:
+        return "layer" if record.cls.path != _MODULE and is_module_path(record.cls.path) else None
     return "list" if type(record) is Sequence and record.kind == "list" and record.items else None
 
 

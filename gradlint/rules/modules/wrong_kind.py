@@ -11,6 +11,7 @@ _NAMES = {
     "size": "the size of a tensor",
     "loader": "a `DataLoader`",
     "iterator": "an iterator",
+    "layer": "a layer",
 }
 _REFUSED = {
     "call": "cannot be called",
@@ -29,6 +30,7 @@ _HINTS = {
     ("tuple", "argument"): "take the part that is meant, such as `[0]`",
     ("list", "attribute"): "make a tensor of it with `torch.stack` or `torch.tensor`",
     ("list", "argument"): "make a tensor of it with `torch.stack` or `torch.tensor`",
+    ("layer", "argument"): "call the layer that was made: `nn.ReLU()(x)`, or use the function: `F.relu(x)`",
     ("number", "argument"): "make a tensor of it with `torch.tensor`, or use `math`",
     ("scalar", "loop"): "its value is `x.item()`",
     ("scalar", "length"): "its number of elements is `x.numel()`",
