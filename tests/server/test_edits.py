@@ -9,10 +9,11 @@ from random import Random
 
 import pytest
 
-from benchmarks.server import session
+from benchmarks.server import session as edits_of
 from gradlint.outcome import Checked
-from gradlint.server.checks import Checks, Context
+from gradlint.server.checks import Checks, Context, Report
 from gradlint.server.documents import Cell, Document
+from gradlint.server.session import PAUSE, Session
 from gradlint.server.settings import Settings
 from gradlint.server.texts import Text
 from tests.other_files.programs import Project, projects_under
@@ -56,7 +57,7 @@ def test_a_name_comes_into_a_file_of_which_all_names_are_imported(tmp_path: Path
 def _texts(text: str, seed: int) -> Iterator[str]:
     """Yield the text of a file, and what it becomes while somebody types."""
     yield text
-    yield from (after for _, after in session(text, seed=seed))
+    yield from (after for _, after in edits_of(text, seed=seed))
 
 
 def _checked(checks: Checks, path: str, text: str) -> Checked:
@@ -65,3 +66,27 @@ def _checked(checks: Checks, path: str, text: str) -> Checked:
     checked = checks.check(Document(uri, (Cell(uri, Text(text)),)), Context()).checked
     assert checked is not None and checked.crash is None
     return replace(checked, digest=None)
+
+
+def test_the_first_of_several_changes_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As somebody may wait for it; what follows may be a burst."""
+    pauses: list[float] = []
+    monkeypatch.setattr(Session, "_take", lambda self, document, pause, now: pauses.append(pause))
+    session, uri = Session(_Editor(), tmp_path), "file:///a.py"
+    for text in ("x = 1\n", "x = 2\n"):
+        session.change(Document(uri, (Cell(uri, Text(text)),)))
+    session.end()
+    assert pauses == [0.0, PAUSE]
+
+
+class _Editor:
+    """One that shows nothing."""
+
+    def show(self, report: Report) -> None:
+        """Show nothing."""
+
+    def clear(self, document: Document) -> None:
+        """Clear nothing."""
+
+    def complain(self, problem: str) -> None:
+        """Say nothing."""
