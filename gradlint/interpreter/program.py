@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 from functools import cache, cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import libcst as cst
@@ -18,7 +19,7 @@ from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragmen
 from gradlint.plugins.installed import likened
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment
-from gradlint.source.files import Files, Unit
+from gradlint.source.files import Files, Source, Step, Unit
 
 UNITS = 48
 """How many other files one file may look into."""
@@ -59,13 +60,44 @@ class Loading:
         self.provisional: dict[str, Loaded] = {}
         self.seen: dict[str, Unit] = {}
         self._room = INSTALLED_TEXT
+        self._former, other_files.way = other_files.way, []
+        self._way = other_files.way
 
     def units(self) -> tuple[Unit, ...]:
         """Return the files that were looked into."""
         return tuple(self.seen.values())
 
     def load(self, path: str) -> Loaded | None:
-        """Return what the file leaves; None for a file that cannot be read, or is being run already."""
+        """Return what the file leaves; None for a file that cannot be read, or is being run already.
+
+        What is loaded depends on the files and on what was loaded before. While that is as in the check before this
+        one, which may be that of the same file without assumptions, or before an edit, so is what comes of it.
+        """
+        if self.running:
+            return self._load(path)
+        at = len(self._way)
+        step = self._former[at] if at < len(self._former) and self._former[at].path == path else None
+        if step is None:
+            self._former = []
+            step = self._first(path)
+        else:
+            self.seen.update((file, unit) for file in step.seen if (unit := self.other_files.unit(file)) is not None)
+            self.provisional.update(step.provisional)
+            self._room = step.room
+            self.other_files.asked.repeat(step.asked)
+        self._way.append(step)
+        loaded: Loaded | None = step.loaded
+        return loaded
+
+    def _first(self, path: str) -> Step:
+        """Load a file that no other one asks for, and note what that does."""
+        seen, provisional = len(self.seen), len(self.provisional)
+        with self.other_files.asked.recording() as asked:
+            loaded = self._load(path)
+        new = dict(islice(self.seen.items(), seen, None)), dict(islice(self.provisional.items(), provisional, None))
+        return Step(path, loaded, asked, *new, self._room)
+
+    def _load(self, path: str) -> Loaded | None:
         if path in self.running or len(self.running) >= CHAIN:
             first = self.running.index(path) if path in self.running else 0
             self.on_the_way[first:] = [True] * (len(self.running) - first)
@@ -132,12 +164,12 @@ class Loading:
         return loaded
 
 
-def binds(unit: Unit, name: str, *, builtin: bool) -> bool:
+def binds(source: Source, name: str, *, builtin: bool) -> bool:
     """Return whether a file may bind a name at its top level; cheap, and a guess on the side of yes."""
-    if name not in unit.words:
-        return not builtin and "import *" in unit.text
+    if name not in source.words:
+        return not builtin and source.has_stars
     stated = rf"^(?:(?:async )?def |class )?{name}\b *[(:=]"
-    return not builtin or re.search(stated, unit.text, re.MULTILINE) is not None
+    return not builtin or re.search(stated, source.text, re.MULTILINE) is not None
 
 
 _TRAINING = re.compile(rf"\.[\s\\]*({'|'.join(TRAINING)})\b|\bdef {TRAINING_STEP}\b")
@@ -269,8 +301,8 @@ class Program:
 
     def may_bind(self, path: str, name: str) -> bool:
         """Return whether a file may bind a name at its top level."""
-        unit = None if self.loading is None else self.loading.other_files.unit(path)
-        return unit is not None and binds(unit, name, builtin=name in BUILTINS)
+        source = None if self.loading is None else self.loading.other_files.source(path)
+        return source is not None and binds(source, name, builtin=name in BUILTINS)
 
     def closure(self, state: State) -> int:
         """Return the frame that a function defined here closes over: the nearest that is no class body."""

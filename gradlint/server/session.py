@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -21,7 +22,7 @@ from gradlint.source.files import SUFFIX
 _Result = TypeVar("_Result")
 
 PAUSE = 0.05
-"""Seconds without another change after which a text is checked."""
+"""Seconds without another change after which a text is checked; the first change after so long does not wait."""
 
 IDLE = 1.0
 """Seconds without a change after which the files that import a document are checked."""
@@ -54,6 +55,8 @@ class Session:
         self._checking: dict[str, asyncio.Task[None]] = {}
         self._around: dict[str, asyncio.Task[None]] = {}
         self._contexts: dict[str, Context] = {}
+        self._changed = -PAUSE
+        """When something was changed."""
         self._due: set[str] = set()
         """The documents whose importers may show something new."""
         self._said: set[str] = set()
@@ -74,8 +77,10 @@ class Session:
         self._take(document, 0.0)
 
     def change(self, document: Document) -> None:
-        """Check what was changed, once nothing is changed for a moment."""
-        self._take(document, PAUSE, now=self.settings.run == ON_TYPE)
+        """Check what was changed: at once, and after changes that follow one another, once that ends for a moment."""
+        before, self._changed = self._changed, time.monotonic()
+        pause = 0.0 if self._changed - before > PAUSE else PAUSE
+        self._take(document, pause, now=self.settings.run == ON_TYPE)
 
     def save(self, document: Document) -> None:
         """Look at other files again as well: they may be affected."""

@@ -6,6 +6,7 @@ import asyncio
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from threading import Event
 from typing import TypeVar
 
@@ -50,6 +51,9 @@ class Worker:
             raise
         finally:
             own.discard(stop)
+            if self._since >= _BETWEEN:
+                with suppress(RuntimeError):  # It has ended.
+                    self._thread.submit(self.collect)  # Nobody waits for it.
 
     def _do(self, job: Callable[[], _Result], stop: Event) -> _Result:
         def work() -> _Result:
@@ -65,8 +69,6 @@ class Worker:
             raise PreemptedError from None
         finally:
             self._since += 1
-            if self._since >= _BETWEEN:
-                self.collect()
 
     def collect(self) -> None:
         """Collect garbage in cycles: while a job is done, Python does not."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gradlint.domain.asked import Question
 from gradlint.source.files import Files, Unit
 
 
@@ -24,6 +25,6 @@ def test_what_others_learnt_of_a_former_text_is_dropped(tmp_path: Path) -> None:
     files.own(path, "first = 1\n")
     unit = files.unit(str(importer))
     assert unit is not None
-    unit.needs = frozenset({path})
+    unit.needs, unit.asked = frozenset({path}), {Question("text", path): None}
     files.own(path, "second = 1\n")
     assert unit.loaded is None and not unit.needs

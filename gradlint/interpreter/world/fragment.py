@@ -74,7 +74,7 @@ class Names:
             if type(node) in _TELLING:
                 self._look(node, top)
             below = top and type(node) not in _SCOPES
-            stack.extend([(child, below) for child in reversed(parts(node))])
+            stack += [(child, below) for child in reversed(parts(node))]
 
     def _look(self, node: cst.CSTNode, top: bool) -> None:
         """Note what one piece of syntax does with names."""

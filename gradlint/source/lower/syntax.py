@@ -134,15 +134,15 @@ def _assigned_only(function: cst.CSTNode) -> frozenset[str]:
         if kind is cst.Name:
             if names is not None:
                 names.add(node.value)  # type: ignore[attr-defined]
-        elif isinstance(node, cst.Assign):
-            stack.extend((target.target, plain) for target in node.targets)
+        elif type(node) is cst.Assign:
+            stack += [(target.target, plain) for target in node.targets]
             stack.append((node.value, names))
         elif kind is cst.AugAssign or kind is cst.For:
             stack.append((node.target, plain))  # type: ignore[attr-defined]
-            stack.extend([(part, names) for part in parts(node) if part is not node.target])  # type: ignore[attr-defined]
+            stack += [(part, names) for part in parts(node) if part is not node.target]  # type: ignore[attr-defined]
         elif names is plain and kind in (cst.Attribute, cst.Subscript, cst.Call):
-            stack.extend([(part, None) for part in parts(node)])  # `self.loss = ...` binds no variable.
+            stack += [(part, None) for part in parts(node)]  # `self.loss = ...` binds no variable.
         else:
             inside = others if kind in _OTHER_BINDINGS else names
-            stack.extend([(part, inside) for part in parts(node)])
+            stack += [(part, inside) for part in parts(node)]
     return frozenset(plain - others)
