@@ -39,7 +39,7 @@ from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, t
 from gradlint.interpreter.torch.custom_ops import call_op, define_op, register_autograd
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
-from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
+from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution, register_kl
 from gradlint.interpreter.torch.gradient_layout import refuse_clipping
 from gradlint.interpreter.torch.graph_hooks import (
     gradient_edge,
@@ -349,6 +349,7 @@ SPECIAL: dict[str, Native] = {
     "torch.where": _where,
     **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
     **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
+    **dict.fromkeys(("torch.distributions.register_kl", "torch.distributions.kl.register_kl"), register_kl),
     "torch.utils.checkpoint.checkpoint": checkpoint,
     "torch.utils.checkpoint.checkpoint_sequential": checkpoint_sequential,
     CHAIN: chain,
