@@ -51,7 +51,7 @@ from gradlint.interpreter.torch.graph_hooks import (
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
-from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
+from gradlint.interpreter.torch.module_parts import functional_call, replace_batch_norms, stack_module_state
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
@@ -357,5 +357,6 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
     **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),
     "torch.func.stack_module_state": stack_module_state,
+    "torch.func.replace_all_batch_norm_modules_": replace_batch_norms,
 }
 """What needs words of its own, by path."""
