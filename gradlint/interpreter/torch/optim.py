@@ -239,10 +239,10 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         machine.emit(ClosureMissing(node))
     before = fresh_address()
     result = _evaluate(machine, state, ref, closure, node)
-    if result is None and isinstance(closure, Function) and not state.undecided_since(before):
-        if state.at(ref, Instance).cls == External(_LBFGS):
-            machine.emit(ClosureMissing(node, closure.code.node))
-            return Unknown("raised")
+    returns_nothing = result is None and not state.undecided_since(before)
+    if returns_nothing and isinstance(closure, Function) and state.at(ref, Instance).cls == External(_LBFGS):
+        machine.emit(ClosureMissing(node, closure.code.node))
+        return Unknown("raised")
     params = members_of(state, ref)
     if refuse_layout(machine, state, state.at(ref, Instance), params, node):
         return Unknown("raised")

@@ -39,7 +39,7 @@ class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
     name = "numpy-on-grad"
     effect = "raises"
     raises = "Can't call numpy\\(\\) on Tensor that requires grad"
-    torch_says = ("Can't export tensors that require gradient",)
+    torch_says = ("Can't call numpy\\(\\) on Tensor that requires grad", "Can't export tensors that require gradient")
     fix = "safe"
     bad = """\
 import torch
