@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.domain import value as values
 from gradlint.domain.announcement import ModeSwitched, NumberBackpropagated, StateDictLoaded, StateDictTaken
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import DATA
+from gradlint.domain.graph import DATA, Node
 from gradlint.domain.refusal.tensors import FlagCalled
 from gradlint.domain.state import State
 from gradlint.domain.value import (
@@ -30,7 +30,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import STACK, enter_mode
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.graph_hooks import register_saved
-from gradlint.interpreter.torch.hooks import remove_all
+from gradlint.interpreter.torch.hooks import register_with_node, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.parameters import is_module
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
@@ -117,6 +117,10 @@ def method_of_unknown(
     if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
         enter_mode(machine, state, context)
         return None
+    if name in _OF_NODES and receiver.key is not None and receiver.key[0] == "grad_fn":
+        made = receiver.key[1]
+        assert isinstance(made, Node)
+        return register_with_node(machine, state, made, None, args.get(0, "fn"), _OF_NODES[name], node)
     if name == "register_hooks":
         return register_saved(machine, state, receiver, args, node)
     if receiver.kind == "array":
@@ -167,6 +171,10 @@ def method_of_unknown(
     if origins(state, args.values()):
         return result
     return Unknown(None, receiver.origin, None, node)  # As `batch.to(device)`.
+
+
+_OF_NODES = {"register_hook": "node", "register_prehook": "node pre"}
+"""The methods of `grad_fn` that register a hook, and the kind of hook."""
 
 
 def _owner_of(state: State, part: Unknown) -> Ref | None:

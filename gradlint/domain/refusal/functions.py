@@ -99,6 +99,8 @@ Role: TypeAlias = Literal[
     "register_full_backward_hook",
     "register_full_backward_pre_hook",
     "register_multi_grad_hook",
+    "grad_fn.register_hook",
+    "grad_fn.register_prehook",
     "pack_hook",
     "unpack_hook",
     "transformed",
@@ -134,7 +136,9 @@ class DirtyView(Refusal):
     made: cst.CSTNode | None
 
 
-Returned: TypeAlias = Literal["something", "other", "shape", "dtype", "count", "unwanted", "pair", "output", "unpacked"]
+Returned: TypeAlias = Literal[
+    "something", "other", "shape", "dtype", "count", "unwanted", "pair", "output", "unpacked", "single"
+]
 
 
 class HookResult(Refusal):
@@ -143,7 +147,8 @@ class HookResult(Refusal):
     "something": for a hook of the accumulated gradient, anything at all. "other": what is no tensor. Of the hooks of a
     module, "count": so many gradients; "unwanted": gradients of data; "pair": a pre-hook that is given keywords returns
     other than arguments and keywords; "output": what is no tensor, in place of the output, which was one. "unpacked": a
-    saved tensor is unpacked to what is no tensor; the node is where the hooks are installed.
+    saved tensor is unpacked to what is no tensor; the node is where the hooks are installed. "single": a hook of a node
+    returns what is no tuple.
     """
 
     returned: Returned
@@ -205,7 +210,11 @@ class CheckpointOption(Refusal):
 
 
 class DistributionLacks(Refusal):
-    """A `distribution` is asked for a sample or a number by a `method` that its class does not implement."""
+    """A `distribution` is asked for a sample or a number by a `method` that its class does not implement.
+
+    Or `kl_divergence` is given it and `another`, for which torch has no formula.
+    """
 
     distribution: str
     method: str
+    another: str = ""

@@ -30,17 +30,18 @@ class NumpyOnGrad(Refusal):
     """A tensor that requires grad, made at `made`, is to become a numpy array.
 
     `uncalled`: the function that nobody calls in which it is, and which may be meant for callers that switch grad
-    mode off. `in_context`: it is in a context that is not known.
+    mode off. `in_context`: it is in a context that is not known. `always`: it is refused with grad mode off as well.
     """
 
     made: cst.CSTNode | None
+    always: bool = False
     uncalled: str = ""
     in_context: bool = False
 
     @property
     def may_be_off(self) -> bool:
         """Whether grad mode may be off around it."""
-        return bool(self.uncalled) or self.in_context
+        return not self.always and (bool(self.uncalled) or self.in_context)
 
     def in_uncalled(self, name: str, *, method: bool) -> Event:
         """Return the refusal marked as one that the callers may have ruled out."""

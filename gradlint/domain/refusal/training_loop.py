@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import libcst as cst
+
 from gradlint.domain.event import Refusal
 
 
@@ -14,7 +16,12 @@ class ScalerOutOfOrder(Refusal):
 
 
 class ClosureMissing(Refusal):
-    """`step()` of an optimizer that evaluates the loss again is given no function to do so."""
+    """`step()` of an optimizer that evaluates the loss again is given no function to do so.
+
+    Or the `closure` returns None in place of the loss.
+    """
+
+    closure: cst.CSTNode | None = None
 
 
 class ClosureIsValue(Refusal):

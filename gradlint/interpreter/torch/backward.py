@@ -262,7 +262,13 @@ def without_second(roots: list[Ref], state: State, target: Tensor) -> Node | Non
     """Return an operation on the way to a target whose derivative has none, if a backward certainly goes through it."""
     nodes = [tensor_at(state, root).node for root in roots]
     between = nodes_between(nodes, {target.node.id})
-    return next((one for one in walk(nodes).certain if one.id in between and canonical(one.op) in ONCE_ONLY), None)
+    return next((one for one in walk(nodes).certain if one.id in between and _is_once_only(one)), None)
+
+
+def _is_once_only(node: Node) -> bool:
+    """Return whether the derivative of an operation has none; that of Euclidean distances may have one (measured)."""
+    name, power = canonical(node.op), node.operands.get("p")
+    return name in ONCE_ONLY or (name == "cdist" and isinstance(power, (int, float)) and power != 2)
 
 
 def second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:

@@ -34,7 +34,7 @@ from gradlint.interpreter.torch.backward import (
     walk,
     without_second,
 )
-from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass
+from gradlint.interpreter.torch.backward_hooks import gradients_pass, modules_pass, nodes_pass
 from gradlint.interpreter.torch.backward_roots import (
     check_root,
     gradient_arguments,
@@ -129,6 +129,7 @@ def _backward(
         modules_pass(machine, state, found, node)
         gradients_pass(machine, state, found, node, "gradient")
         gradients_pass(machine, state, found, node, "accumulated")
+        nodes_pass(machine, state, found, node)
     if unknown:
         invalidate_gradients(machine, state, node)
     if only is None and all(one.leaf is None or one in nodes for one in found.possible.values()):
@@ -302,6 +303,7 @@ def _hooks_pass(machine: Machine, state: State, found: Walk, within: set[int], n
     part = Walk([one for one in found.certain if one.id in within], passed)
     modules_pass(machine, state, part, node)
     gradients_pass(machine, state, part, node, "gradient")
+    nodes_pass(machine, state, part, node)
 
 
 def once_between(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Node]:

@@ -18,6 +18,7 @@ from gradlint.domain.refusal.functions import HookResult, Returned, Role
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Hook, Ref, Tensor, Unknown, Value
+from gradlint.interpreter.grad_fn import named
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
@@ -79,7 +80,7 @@ class _Passing(NamedTuple):
     def refuse(self, hook: Hook, what: Returned) -> None:
         """Report what a hook returns, if it is certain that it is run."""
         if self.certain:
-            self.machine.emit(HookResult(self.syntax, what, place_of(hook, self.syntax)))
+            self.machine.emit(HookResult(self.syntax, what, place_of(hook.function, self.syntax)))
 
 
 def _misfit(machine: Machine, state: State, value: Value, record: Tensor, kind: str) -> Returned | None:
@@ -106,6 +107,59 @@ def _registered(state: State, nodes: Iterable[Node], kind: str) -> Iterator[tupl
 
 def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
     return new_tensor(state, Node("gradient", syntax), dtype=record.dtype, shape=record.shape)
+
+
+# Nodes.
+
+
+def nodes_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -> None:
+    """A backward has run nodes: their own hooks are given the gradients of their inputs, and those of their outputs."""
+    if not machine.hooked:
+        return
+    certain = {node.id for node in found.certain}
+    for node in list(found.possible.values()):
+        pairs = state.facts.get(("hooks", node.id))
+        for hook, _ in pairs if isinstance(pairs, tuple) else ():
+            passing = _Passing(machine, state, syntax, node.id in certain)
+            outputs: Value = (new_tensor(state, Node("gradient", syntax)),)
+            count = _inputs_of(node)
+            if hook.kind == "node":
+                inputs: Value = outputs if count == 1 else Unknown()
+                _node_passes(passing, hook, passing.run(hook, (inputs, outputs), "grad_fn.register_hook"), count)
+            elif hook.kind == "node pre":
+                _node_passes(passing, hook, passing.run(hook, (outputs,), "grad_fn.register_prehook"), None)
+
+
+def _node_passes(passing: _Passing, hook: Hook, result: Value, count: int | None) -> None:
+    machine, state = passing.machine, passing.state
+    if type(result) is tuple:
+        if count is not None and len(result) != count:
+            passing.refuse(hook, "count")
+        elif any(nontensor(state, part) is not None for part in result if part is not None):
+            passing.refuse(hook, "other")
+    elif result is not None and (known_tensor(machine, state, result) is not None or nontensor(state, result)):
+        passing.refuse(hook, "single")
+
+
+def _inputs_of(node: Node) -> int | None:
+    """Return of how many inputs the hook of a node is given the gradients; None where that is not known."""
+    found = named(node)
+    return _INPUTS.get(found.names[0]) if found.certain and len(found.names) == 1 else None
+
+
+_INPUTS = {
+    **dict.fromkeys(
+        (
+            *("AbsBackward0", "CosBackward0", "ExpBackward0", "LogBackward0", "NegBackward0", "PowBackward0"),
+            *("ReluBackward0", "SigmoidBackward0", "SinBackward0", "SqrtBackward0", "TanhBackward0", "CloneBackward0"),
+            *("SelectBackward0", "IndexBackward0", "ViewBackward0", "SumBackward0", "SumBackward1", "MeanBackward0"),
+            *("MeanBackward1", "SoftmaxBackward0", "LogSoftmaxBackward0", "TBackward0", "TransposeBackward0"),
+        ),
+        1,
+    ),
+    **dict.fromkeys(("AddBackward0", "SubBackward0", "MulBackward0", "DivBackward0", "MmBackward0", "BmmBackward0"), 2),
+}
+"""The number of inputs of a node, numbers among them (measured: `len(y.grad_fn.next_functions)`)."""
 
 
 # Modules.

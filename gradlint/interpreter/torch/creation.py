@@ -8,7 +8,7 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import Rewrapped, VariableMade
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.arguments import ArgumentRefused
-from gradlint.domain.refusal.tensors import IntegerRequiresGrad
+from gradlint.domain.refusal.tensors import IntegerRequiresGrad, NumpyOnGrad
 from gradlint.domain.shape import Sym, is_single
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
@@ -167,6 +167,15 @@ def _from_numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return _over(state, args.get(0, "ndarray"), ref)
 
 
+def _from_dlpack(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """from_dlpack(t): refused where the tensor requires grad, with grad mode off as well (measured)."""
+    tensor = known_tensor(machine, state, args.get(0, "ext_tensor"))
+    if tensor is not None and tensor_at(state, tensor).grad is True and not args.open:
+        machine.emit(NumpyOnGrad(node, tensor_at(state, tensor).syntax, always=True))
+        return Unknown("raised")
+    return unknown_call(machine, state, args.values(), node)
+
+
 def _parameter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """nn.Parameter(data): a leaf of its own, whatever the data was computed from."""
     data = known_tensor(machine, state, args.get(0, "data"))
@@ -233,6 +242,7 @@ CREATION: dict[str, Native] = {
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,
     "torch.from_numpy": _from_numpy,
+    **dict.fromkeys(("torch.from_dlpack", "torch.utils.dlpack.from_dlpack"), _from_dlpack),
     "torch.Tensor": _typed("float32"),
     **{f"torch.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},
     **{f"torch.cuda.{name}": _typed(dtype) for name, dtype in dtypes.TENSOR_TYPES.items()},

@@ -54,9 +54,10 @@ def set_at(state: State, ctx: Ref, name: str) -> cst.CSTNode:
 
 
 def remember(state: State, ctx: Ref, name: str, node: cst.CSTNode) -> None:
-    """Note where an attribute of `ctx` was set."""
+    """Note where an attribute of `ctx` was set; of the calls of a method that keeps tensors, the last counts."""
     record = state.at(ctx, Instance)
-    state.put(ctx.id, record._replace(marks=(*record.marks, (name, node))))
+    before = tuple(mark for mark in record.marks if mark[0] != name or name not in _KEEPING)
+    state.put(ctx.id, record._replace(marks=(*before, (name, node))))
 
 
 def call_ctx(machine: Machine, state: State, ctx: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:

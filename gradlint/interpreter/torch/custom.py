@@ -182,7 +182,7 @@ def recorded(
     _judge_given(machine, state, ctx, "mark_dirty", kept_by.dirty)
     if requires is not False:
         _judge_given(machine, state, ctx, "save_for_backward", kept_by.saved)
-        _judge_given(machine, state, ctx, "mark_non_differentiable", kept_by.unmarked)
+        _judge_given(machine, state, ctx, _UNMARKS, kept_by.unmarked)
     if requires and find_in_class(state, cls, "setup_context") is not None:
         _judge_returned(machine, state, ctx, {ref for _, ref in tensors} - {*dirty}, result)
     results = [known_tensor(machine, state, value) for value in parts_of(result)]
@@ -255,13 +255,26 @@ def _attached(
         ref = known_tensor(machine, state, value)
         if ref is None:
             parts.append(_unknown_result(made, value, node))
-        elif ref.id in unmarked or can_require_grad(tensor_at(state, ref).dtype) is False:
+        elif can_require_grad(tensor_at(state, ref).dtype) is False:
             parts.append(ref)
+        elif ref.id in unmarked:
+            parts.append(ref if ref.id in given else _cut_off(state, ref, made, set_at(state, ctx, _UNMARKS)))
         elif ref.id in given and ref.id not in dirty:
             parts.append(_returned_input(state, ref, made))
         else:
             parts.append(_attach(state, ref, made))
     return tuple(parts) if type(result) is tuple else parts[0]
+
+
+_UNMARKS = "mark_non_differentiable"
+
+
+def _cut_off(state: State, ref: Ref, made: Node, marks: cst.CSTNode) -> Ref:
+    """Return a result that is marked as not differentiable: the mark cuts it off."""
+    edges = [Edge(edge.node, False, "nondiff") for edge in made.edges]
+    cut = Node(f"ctx.{_UNMARKS}", marks, edges, cut="nondiff")
+    state.put(ref.id, tensor_at(state, ref)._replace(node=cut, grad=False))
+    return ref
 
 
 _VIEWS = {True: "custom", False: "no_grad", None: "maybe"}

@@ -43,6 +43,26 @@ _DIVERGING = frozenset(
 )
 """Those of which the divergence from one of their kind was, in every parameter of both."""
 
+_FORMULAS: dict[str, frozenset[str]] = {
+    **{one: frozenset({one}) for one in ("Binomial", "Categorical", "Cauchy", "Geometric", "Independent")},
+    **dict.fromkeys(("FisherSnedecor", "GeneralizedPareto", "LKJCholesky", "Multinomial"), frozenset()),
+    **dict.fromkeys(("NegativeBinomial", "StudentT", "VonMises"), frozenset()),
+    **dict.fromkeys(
+        ("LowRankMultivariateNormal", "MultivariateNormal"),
+        frozenset({"LowRankMultivariateNormal", "MultivariateNormal"}),
+    ),
+    "OneHotCategorical": frozenset({"OneHotCategorical", "OneHotCategoricalStraightThrough"}),
+    "Laplace": frozenset({"Beta", "Exponential", "Gamma", "Laplace", "Normal", "Uniform"}),
+    "Normal": frozenset(
+        {
+            *("Bernoulli", "Beta", "Dirichlet", "Exponential", "Gamma", "Gumbel", "Laplace", "Normal", "Poisson"),
+            "Uniform",
+        }
+    ),
+    "Uniform": frozenset({"Beta", "Exponential", "Gamma", "Gumbel", "Normal", "Uniform"}),
+}
+"""Of some distributions, those of `_KNOWN` from which `kl_divergence` has a formula (measured)."""
+
 _DISCRETE = frozenset({"Categorical", "Bernoulli", "Beta"})
 """Those of which the entropy depends on every parameter; that of a normal distribution does not on its mean."""
 
@@ -107,6 +127,11 @@ def call_distribution(
 
 def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """kl_divergence(p, q)"""
+    pair = tuple(_own_kind(state, args.get(index, name)) for index, name in enumerate("pq"))
+    mine = machine.tried > 0 or _REGISTERED in state.facts
+    if not mine and pair[0] in _FORMULAS and pair[1] and pair[1] not in _FORMULAS[pair[0]]:
+        machine.emit(DistributionLacks(node, pair[0], "kl_divergence", pair[1]))
+        return Unknown("raised")
     found: list[Tensor] = []
     for value in (args.get(0, "p"), args.get(1, "q")):
         record = state.heap.get(value.id) if isinstance(value, Ref) else None
@@ -118,6 +143,22 @@ def kl_divergence(machine: Machine, state: State, args: Args, node: cst.CSTNode)
     tracked = both(either(one.grad for one in found), state.grad)
     made = Node("kl_divergence", node, [Edge(one.node, one.grad) for one in found], tracked=tracked, maybe_saved=True)
     return new_tensor(state, made, grad=tracked)
+
+
+def register_kl(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """register_kl(P, Q): the program has formulas of its own."""
+    state.decide(_REGISTERED, True)
+    return unknown_call(machine, state, args.values(), node)
+
+
+_REGISTERED = "register_kl"
+
+
+def _own_kind(state: State, value: Value) -> str:
+    """Return the class of one of torch's own distributions; an empty text for any other value."""
+    record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    kind = _kind(record) if isinstance(record, Instance) else ""
+    return kind if kind in _KNOWN or kind in _FORMULAS else ""
 
 
 def _kind(record: Instance) -> str:

@@ -39,7 +39,7 @@ from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, t
 from gradlint.interpreter.torch.custom_ops import call_op, define_op, register_autograd
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
 from gradlint.interpreter.torch.distributed import WRAPPERS, fully_shard
-from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution
+from gradlint.interpreter.torch.distribution import kl_divergence, new_distribution, register_kl
 from gradlint.interpreter.torch.gradient_layout import refuse_clipping
 from gradlint.interpreter.torch.graph_hooks import (
     gradient_edge,
@@ -51,7 +51,7 @@ from gradlint.interpreter.torch.graph_hooks import (
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
-from gradlint.interpreter.torch.module_parts import functional_call, stack_module_state
+from gradlint.interpreter.torch.module_parts import functional_call, replace_batch_norms, stack_module_state
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
@@ -349,6 +349,7 @@ SPECIAL: dict[str, Native] = {
     "torch.where": _where,
     **dict.fromkeys(("torch.finfo", "torch.iinfo"), limits),
     **dict.fromkeys(("torch.distributions.kl_divergence", "torch.distributions.kl.kl_divergence"), kl_divergence),
+    **dict.fromkeys(("torch.distributions.register_kl", "torch.distributions.kl.register_kl"), register_kl),
     "torch.utils.checkpoint.checkpoint": checkpoint,
     "torch.utils.checkpoint.checkpoint_sequential": checkpoint_sequential,
     CHAIN: chain,
@@ -356,5 +357,6 @@ SPECIAL: dict[str, Native] = {
     **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
     **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),
     "torch.func.stack_module_state": stack_module_state,
+    "torch.func.replace_all_batch_norm_modules_": replace_batch_norms,
 }
 """What needs words of its own, by path."""

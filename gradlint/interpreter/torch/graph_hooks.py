@@ -12,11 +12,12 @@ from gradlint.domain.graph import Node
 from gradlint.domain.refusal.backward import HookMode, HookWithoutGrad
 from gradlint.domain.refusal.functions import HookResult, SavedTensorMisused
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Context, Function, Unknown, Value
+from gradlint.domain.value import Args, Bound, Context, Function, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.attributes import RAW
 from gradlint.interpreter.torch.callbacks import refuses_arguments
+from gradlint.interpreter.torch.hooks import place_of
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, nontensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
@@ -47,7 +48,7 @@ def _refused_below(machine: Machine, name: str, node: cst.CSTNode) -> None:
 
 def _try_hooks(machine: Machine, state: State, pack: Value, unpack: Value, node: cst.CSTNode) -> None:
     """Run a pair of hooks aside, and report what torch refuses in them."""
-    if not isinstance(pack, Function) or not isinstance(unpack, Function):
+    if not all(isinstance(one.function if isinstance(one, Bound) else one, Function) for one in (pack, unpack)):
         return
     if refuses_arguments(machine, pack, 1, "pack_hook", node):
         return
@@ -64,7 +65,7 @@ def _try_hooks(machine: Machine, state: State, pack: Value, unpack: Value, node:
     if written is not None:
         machine.emit(SavedTensorMisused(written.syntax, "writes", node))
     elif value is None or nontensor(aside, value) is not None:
-        machine.emit(HookResult(node, "unpacked", unpack.code.node))
+        machine.emit(HookResult(node, "unpacked", place_of(unpack, node)))
 
 
 def register_saved(machine: Machine, state: State, saved: Unknown, args: Args, node: cst.CSTNode) -> Value:

@@ -63,9 +63,16 @@ _MIXED = {"backward": "old backward", "old backward": "backward"}
 """The kind of hook that a module may not have besides."""
 
 
-def register_with_node(machine: Machine, state: State, ref: Ref, hook: Value, kind: str, node: cst.CSTNode) -> Value:
+def register_with_tensor(machine: Machine, state: State, ref: Ref, hook: Value, kind: str, node: cst.CSTNode) -> Value:
     """Register a hook for the gradient of a tensor: `kind` is "gradient", or "accumulated" for a leaf."""
-    key = ("hooks", tensor_at(state, ref).node.id)
+    return register_with_node(machine, state, tensor_at(state, ref).node, ref, hook, kind, node)
+
+
+def register_with_node(
+    machine: Machine, state: State, made: Node, ref: Ref | None, hook: Value, kind: str, node: cst.CSTNode
+) -> Value:
+    """Register a hook for what passes a node, the one of a tensor or, "node" or "node pre", its own."""
+    key = ("hooks", made.id)
     known = state.facts.get(key, ())
     assert isinstance(known, tuple)
     number = fresh_address()
@@ -167,7 +174,7 @@ def _before(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, no
         return args
     result = _run(machine, state, hook, given, node)
     if hook.keywords is True and _is_no_pair(machine, state, result):
-        machine.emit(HookResult(node, "pair", place_of(hook, node)))
+        machine.emit(HookResult(node, "pair", place_of(hook.function, node)))
         return args
     if result is None:
         return args
@@ -194,7 +201,7 @@ def _after(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, out
     if result is None:
         return output
     if nontensor(state, result) in ("number", "text") and known_tensor(machine, state, output) is not None:
-        place = place_of(hook, node)
+        place = place_of(hook.function, node)
         machine.emit(HookResult(place, "output", place))
     if isinstance(result, Unknown) and known_tensor(machine, state, result) is None:
         return unknown_call(machine, state, (output, result), node)
@@ -244,7 +251,7 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
                     _run(machine, state, hook, given, node)
 
 
-def place_of(hook: Hook, syntax: cst.CSTNode) -> cst.CSTNode:
-    """Return where a hook is written."""
-    function = hook.function.function if isinstance(hook.function, Bound) else hook.function
+def place_of(hook: Value, syntax: cst.CSTNode) -> cst.CSTNode:
+    """Return where the function is written that is a hook."""
+    function = hook.function if isinstance(hook, Bound) else hook
     return function.code.node if isinstance(function, Function) else syntax

@@ -33,7 +33,7 @@ from gradlint.interpreter.torch.backward import DETACHED
 from gradlint.interpreter.torch.backward_call import tensor_backward
 from gradlint.interpreter.torch.conjugate import CONJUGATE_METHODS, refuses_numpy
 from gradlint.interpreter.torch.fit import refuse_whole
-from gradlint.interpreter.torch.hooks import register_with_node
+from gradlint.interpreter.torch.hooks import register_with_tensor
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
@@ -169,7 +169,7 @@ def _hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     if tensor_at(state, ref).grad is False:
         _refuse(machine, HookWithoutGrad(node, "register_hook"))
         return Unknown()
-    return register_with_node(machine, state, ref, args.get(0, "hook"), "gradient", node)
+    return register_with_tensor(machine, state, ref, args.get(0, "hook"), "gradient", node)
 
 
 def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -178,7 +178,7 @@ def _leaf_hook(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
     if record.grad is False or record.leaf is False:
         _refuse(machine, HookWithoutGrad(node, "register_post_accumulate_grad_hook"))
         return Unknown()
-    return register_with_node(machine, state, ref, args.get(0, "hook"), "accumulated", node)
+    return register_with_tensor(machine, state, ref, args.get(0, "hook"), "accumulated", node)
 
 
 def _size(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

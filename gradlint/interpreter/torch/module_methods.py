@@ -222,13 +222,22 @@ def _loosened(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CS
     return Unknown()
 
 
-def _reset(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """reset_parameters draws the parameters of one layer anew, in place."""
-    for value in state.at(ref, Instance).attrs.values():
-        record = state.heap.get(value.id) if isinstance(value, Ref) else None
-        if isinstance(value, Ref) and isinstance(record, Tensor) and record.parameter:
-            bump(machine, state, value, Write(node, "reset_parameters"))
-    return None
+def _reset(name: str, *, parameters: bool) -> Method:
+    """Return a method that writes one layer's running statistics anew, in place, and its parameters."""
+
+    def method(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        for own, value in state.at(ref, Instance).attrs.items():
+            record = state.heap.get(value.id) if isinstance(value, Ref) else None
+            if not isinstance(value, Ref) or not isinstance(record, Tensor):
+                continue
+            if own in _STATISTICS or (parameters and record.parameter):
+                bump(machine, state, value, Write(node, name))
+        return None
+
+    return method
+
+
+_STATISTICS = frozenset({"running_mean", "running_var", "num_batches_tracked"})
 
 
 def _listed(items: Callable[[State, Instance], Iterable[Value]]) -> Method:
@@ -278,7 +287,8 @@ METHODS: dict[str, Method] = {
     "apply": _apply,
     "state_dict": _state_dict,
     "load_state_dict": _load,
-    "reset_parameters": _reset,
+    "reset_parameters": _reset("reset_parameters", parameters=True),
+    "reset_running_stats": _reset("reset_running_stats", parameters=False),
     **dict.fromkeys(
         (
             *("register_state_dict_pre_hook", "register_state_dict_post_hook", "_register_state_dict_hook"),

@@ -15,7 +15,7 @@ from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
-from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, parameters_of, parts
+from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, modules_of, parameters_of, parts
 from gradlint.interpreter.torch.registration import refuses_items
 from gradlint.interpreter.torch.tensor import nontensor
 
@@ -235,6 +235,19 @@ def stack_module_state(machine: Machine, state: State, args: Args, node: cst.CST
         machine.emit(TransformMismatch(node, "stack_module_state", *wrong))
         return Unknown("raised")
     return unknown_call(machine, state, args.values(), node)
+
+
+def replace_batch_norms(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """replace_all_batch_norm_modules_(root): no batch norm in it keeps running statistics any more (measured)."""
+    root = args.get(0, "root")
+    if not isinstance(root, Ref) or not is_module(state, root):
+        return unknown_call(machine, state, args.values(), node)
+    for ref, record in list(modules_of(state, root)):
+        if (module_base(state, record) or "").rpartition(".")[2].startswith("BatchNorm"):
+            absent = dict.fromkeys(("running_mean", "running_var", "num_batches_tracked"))
+            config = {**record.config, "track_running_stats": False}
+            state.put(ref.id, record._replace(attrs={**record.attrs, **absent}, config=config))
+    return root
 
 
 def _unlike(

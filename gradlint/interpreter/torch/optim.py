@@ -16,6 +16,7 @@ from gradlint.domain.value import (
     Args,
     Bound,
     External,
+    Function,
     Instance,
     Mapping,
     NoGradient,
@@ -236,7 +237,12 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
     # An optimizer of the program may have a step of its own.
     if closure is None and not args.open and state.at(ref, Instance).cls == External(_LBFGS):
         machine.emit(ClosureMissing(node))
+    before = fresh_address()
     result = _evaluate(machine, state, ref, closure, node)
+    returns_nothing = result is None and not state.undecided_since(before)
+    if returns_nothing and isinstance(closure, Function) and state.at(ref, Instance).cls == External(_LBFGS):
+        machine.emit(ClosureMissing(node, closure.code.node))
+        return Unknown("raised")
     params = members_of(state, ref)
     if refuse_layout(machine, state, state.at(ref, Instance), params, node):
         return Unknown("raised")

@@ -190,7 +190,9 @@ def place_of(machine: Machine, state: State, module: Value, name: Value, by: str
     tensor = state.heap.get(value.id) if isinstance(value, Ref) else None
     # Who has the module may have done it, or undone it; and a block of `try` may ask by doing it.
     elsewhere = module.id <= state.escaped or module.id in machine.escaped or machine.tried > 0
-    loose = record.open or record.module.loose or record.module.foreign or elsewhere
+    # The path may be one on which no such module comes here.
+    asked = state.facts.get(machine.symbol("hasattr", module, name, kind="bool")) is True
+    loose = record.open or record.module.loose or record.module.foreign or elsewhere or asked
     if way_of(value) is not None or isinstance(tensor, Tensor):
         if isinstance(tensor, Tensor) and by and UNINITIALIZED in tensor.tags and module.id > state.escaped:
             machine.emit(UninitializedUsed(node, by, tensor.syntax))

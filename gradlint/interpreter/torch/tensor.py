@@ -19,7 +19,7 @@ from gradlint.facts.traits import TENSORS_ONLY
 from gradlint.interpreter.machine import Machine
 from gradlint.source.lower.syntax import called_name
 
-NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits"})
+NO_TENSOR = frozenset({"number", "int", "bool", "str", "array", "raised", "limits", "object"})
 """Kinds of unknown values that are certainly no tensors."""
 
 LIMITS = "limits"

@@ -14,7 +14,8 @@ class HookResult(EventRule[refusal.HookResult]):
         one gradient for each positional argument of the module, and nothing if none of them requires grad; a full
         backward pre-hook returns one for each output. A forward pre-hook that is registered with `with_kwargs=True`
         returns a pair of arguments and keywords. What a forward hook returns replaces the output. The unpack hook of
-        `saved_tensors_hooks` returns a tensor.
+        `saved_tensors_hooks` returns a tensor. A hook of a node, as of `y.grad_fn.register_hook`, returns a tuple of as
+        many gradients as it was given to replace.
 
     Why it matters
         A hook that only inspects the gradient should return None. A `lambda` always returns the value of
@@ -40,6 +41,7 @@ class HookResult(EventRule[refusal.HookResult]):
         "but hook returned",
         "hooks should return None",
         "hook returned an invalid number of grad_",
+        "has returned an incorrect number of values",
         "where no input requires gradient should always return None",
         "has no len",
         "hook must return None or a tuple of",
@@ -87,14 +89,16 @@ _SAID: dict[refusal.Returned, str] = {
     "other": "a hook returns a value that is not a tensor",
     "shape": "a hook returns a gradient of a different shape",
     "dtype": "a hook returns a gradient of a different dtype",
-    "count": "a backward hook returns another number of gradients than the module has arguments or outputs",
+    "count": "a backward hook returns another number of gradients than it was given to replace",
     "unwanted": "a full backward hook returns a gradient, but no argument of the module requires grad",
     "pair": "a forward pre-hook with keywords returns something else than a pair of arguments and keywords",
     "unpacked": "the unpack hook returns something that is not a tensor",
+    "single": "a hook of a node returns something that is not a tuple",
 }
 _HINTS: dict[refusal.Returned, str] = {
     "count": "return a tuple with one gradient for each, or None",
     "unwanted": "return None if `grad_input` is None",
     "pair": "return `(args, kwargs)`, or None",
     "unpacked": "return the tensor",
+    "single": "return a tuple of gradients, or None",
 }

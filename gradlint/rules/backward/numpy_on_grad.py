@@ -9,13 +9,14 @@ from gradlint.rules.base import EventRule, Report
 
 
 class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
-    """A tensor that requires grad is converted to a numpy array.
+    """A tensor that requires grad is converted to a numpy array, or exported by DLPack.
 
     What torch does
         It raises a RuntimeError: "Can't call numpy() on Tensor that requires grad. Use
         tensor.detach().numpy() instead." numpy's functions raise too if they are called on such a
         tensor or a list with one, because they convert it. Under `torch.no_grad()` the conversion
-        is accepted. `numpy(force=True)` detaches the tensor and copies it to the CPU.
+        is accepted. `numpy(force=True)` detaches the tensor and copies it to the CPU. `torch.from_dlpack` raises, too:
+        "Can't export tensors that require gradient", with grad mode disabled as well.
 
     Why it matters
         An array has no graph, so torch requires an explicit `detach()`. If the array is used in the
@@ -38,6 +39,7 @@ class NumpyOnGrad(EventRule[refusal.NumpyOnGrad]):
     name = "numpy-on-grad"
     effect = "raises"
     raises = "Can't call numpy\\(\\) on Tensor that requires grad"
+    torch_says = ("Can't call numpy\\(\\) on Tensor that requires grad", "Can't export tensors that require gradient")
     fix = "safe"
     bad = """\
 import torch

@@ -103,6 +103,8 @@ _GIVEN: dict[refusal.Role, str] = {
     "register_full_backward_hook": "the module, `grad_input` and `grad_output`",
     "register_full_backward_pre_hook": "the module and `grad_output`",
     "register_multi_grad_hook": "the sequence of gradients, or with `mode='any'` one gradient",
+    "grad_fn.register_hook": "the gradients of the inputs and those of the outputs",
+    "grad_fn.register_prehook": "the gradients of the outputs",
     "pack_hook": "the tensor",
     "unpack_hook": "what the other hook has packed",
     "transformed": "the arguments that are differentiated or mapped",

@@ -15,7 +15,8 @@ class ClosureMissing(EventRule[_Event]):
     What torch does
         `torch.optim.LBFGS` evaluates the loss and its gradient several times in one step. Its `step` requires a
         function that clears the gradients, computes the loss, calls backward and returns the loss. Without it Python
-        raises a TypeError: "step() missing 1 required positional argument". Every optimizer accepts a closure that
+        raises a TypeError: "step() missing 1 required positional argument"; and "float() argument must be a string or a
+        real number" if the closure returns nothing. Every optimizer accepts a closure that
         returns the loss without calling backward: the step finds no gradients, and changes nothing.
 
     Why it matters
@@ -36,7 +37,7 @@ class ClosureMissing(EventRule[_Event]):
     name = "closure-missing"
     effect = "raises"
     raises = "missing 1 required positional argument"
-    torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument")
+    torch_says = ("'Tensor' object is not callable", "missing 1 required positional argument", "float\\(\\) argument")
     bad = """\
 import torch
 
@@ -82,6 +83,13 @@ for step in range(3):
                 event.node,
                 "`step` is given a value, and takes a function that computes the loss: torch raises here",
                 hint="pass the function itself, without calling it; most optimizers need none",
+            )
+        if event.closure is not None:
+            return Report(
+                event.node,
+                "the closure of this step returns None, and LBFGS needs the loss: torch raises here",
+                hint="return the loss",
+                related=((event.closure, "this closure returns no loss"),),
             )
         return Report(
             event.node,
