@@ -80,12 +80,10 @@ class Modes(Watcher):
         self._modes: dict[tuple[int, int], str] = {}
 
     def paused(self) -> None:
-        """Forget switches: another may follow unseen."""
-        self._switches.clear()
+        """Forget what was called, and what has led to it; switches are heard of between samples as well."""
         self._called.clear()
         for network in self._kept:
-            network.evaluated = network.trained = network.backward = None
-            network.looked, network.last, network.wrong = False, -1, 0
+            network.backward = None
         for _, runs in self._runs.values():
             runs.number = 0
 
