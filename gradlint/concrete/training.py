@@ -145,6 +145,10 @@ class Training:
             known = leaves[key] = Leaf(weakref.ref(tensor), born=self.born)
         return known
 
+    def leaves(self) -> Iterable[Leaf]:
+        """Return the leaves that are known, the oldest first."""
+        return self._leaves.values()
+
     def made(self, tensor: Tensor, place: Place) -> None:
         """Note where a leaf was made."""
         leaf = self.leaf(tensor)

@@ -104,8 +104,8 @@ class Watch:
         self._replaced = [
             _Replaced(nn.Module, "train", _announcing(nn.Module.train, self._switched)),
             _Replaced(LRScheduler, "step", _heralded(LRScheduler.step, self._scheduler_steps)),
-            _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._begins)),
-            _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._begins)),
+            _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._optimizer_grows)),
+            _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._grad_mode_off)),
         ]
         for one in self._replaced:
             setattr(one.owner, one.name, one.method)
@@ -226,8 +226,14 @@ class Watch:
             self.machine.tell("mode_switched", module, training, place)
 
     @_careful
-    def _begins(self, what: Any) -> None:
-        """Look whether it is for the first time that an optimizer is made here, or grad mode switched off."""
+    def _optimizer_grows(self, optimizer: Any) -> None:
+        """Tell of an optimizer, between samples as well: whose parameters it holds is asked at the end."""
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self._meets_new(place)
+            self.machine.optimizer_made(optimizer, place)
+
+    @_careful
+    def _grad_mode_off(self, mode: Any) -> None:
         if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
             self._meets_new(place)
 
