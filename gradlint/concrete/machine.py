@@ -224,6 +224,7 @@ class Machine(TorchFunctionMode):
         self._noticed(tensor, caller)
         place = self.places.of(caller)
         if place is not None and place.code is caller.f_code:
+            self.training.looked_at()
             self.tell("gradient_read", tensor, gradient, place)
 
     def _noticed(self, tensor: Tensor, caller: Any) -> None:

@@ -69,7 +69,7 @@ class Membership(Watcher):
         self._looked: Counter[tuple[int, int]] = Counter()
         """How often a network was looked at in a step of an optimizer, by their ids."""
         self._after: dict[tuple[int, int], Place] = {}
-        """The backwards, each with where the first optimizer was made that holds a named parameter, and steps after it."""
+        """The backwards, each with where an optimizer of named parameters was made that steps after it."""
 
     def operated(self, it: Operation) -> None:
         """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
@@ -116,6 +116,7 @@ class Membership(Watcher):
             self._networks[module] = looked + 1
             own = {id(one) for one in module.parameters()}
             for part in module.modules():
+                self.training.hooked |= bool(part._backward_hooks or part._backward_pre_hooks)
                 for name, value in list(vars(part).items()):
                     if not name.startswith("_"):
                         self._attribute(part, name, value, own)
