@@ -39,7 +39,7 @@ class Crossed(Watcher):
         if not it.tracked or it.made[0].dim() != 2 or len(it.given) != 2:
             return
         row, column = sorted(it.given, key=Tensor.dim)
-        node = it.tracked[0].grad_fn
+        node: Any = it.tracked[0].grad_fn
         if row.dim() != 1 or column.dim() != 2 or row.requires_grad or node is None:
             return
         if column.shape == (len(row), 1) and len(row) > 1 and _is_computed(column.grad_fn):
@@ -50,10 +50,10 @@ class Crossed(Watcher):
         """Look for the squares of marked differences."""
         for way in call.ways if self._is_crossing and call.fills else ():
             for below, _ in way.node.next_functions if type(way.node).__name__.startswith(_DISTANCES) else ():
-                met, shapes = (None, ()) if below is None else below.metadata.get(_CROSSED, (None, ()))
-                if met is not None:
-                    fields = {"met": met, "one": shapes[0], "other": shapes[1]}
-                    self._found.setdefault(met.key, Seen(CrossedShapes, met, fields))
+                found = None if below is None else below.metadata.get(_CROSSED)
+                if found is not None:
+                    met, (one, other) = found
+                    self._found.setdefault(met.key, Seen(CrossedShapes, met, {"met": met, "one": one, "other": other}))
 
     def seen(self) -> Iterator[Seen]:
         """Yield the differences in losses."""

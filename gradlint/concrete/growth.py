@@ -75,7 +75,7 @@ class Growth(Watcher):
 
     def module_left(self, result: Any, place: Place) -> None:
         """Note the graph of what a network has computed."""
-        ends = [one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None]
+        ends: list[Any] = [one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None]
         if ends:
             self._live(ends[0], False, place)
             for one in ends[1:_CHAIN]:
@@ -154,8 +154,8 @@ class Growth(Watcher):
         if is_state and (holder := holder_of(whose, carried=True)) is not None:
             holder = holder._replace(place=place)
         if holder is not None:
-            fates, lives = tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
-            self._kept[key] = Kept(holder._replace(node=None), fates, lives, is_state)
+            fates, kept = tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
+            self._kept[key] = Kept(holder._replace(node=None), fates, kept, is_state)
 
     def _state(self, call: Call, last: Any, place: Place) -> None:
         """See whether each backward runs through more than the last, down to what earlier iterations have computed."""

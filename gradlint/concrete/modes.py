@@ -136,10 +136,10 @@ class Modes(Watcher):
         if it.func in _LOSSES:
             outside = not self.inside or self._networks.get(self.inside[0]) is None
             if self._evaluated is not None and outside and not torch.is_grad_enabled():
-                (network, place), steps = self._evaluated, self.training.steps
-                known = self._measured.setdefault(place.key, (network, place, []))[2]
-                if not known or known[-1] != steps:
-                    known.append(steps)
+                measured, place = self._evaluated
+                known = self._measured.setdefault(place.key, (measured, place, []))[2]
+                if not known or known[-1] != self.training.steps:
+                    known.append(self.training.steps)
                 self._evaluated = None
             return
         if not self.inside or not it.kwargs.get("p"):

@@ -39,8 +39,8 @@ class ActivationLossMismatch(EventRule[fault.WrongActivation]):
 
     Instead
         `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div` and `ctc_loss` expect
-        the `log_softmax` of the scores; `binary_cross_entropy` expects their `sigmoid`. The classes of `nll_loss` lie in
-        dimension 1, along which log-probabilities are normalised.
+        the `log_softmax` of the scores, and `nll_loss` along dimension 1, where its classes lie; `binary_cross_entropy`
+        expects their `sigmoid`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
