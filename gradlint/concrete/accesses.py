@@ -13,6 +13,5 @@ _DATA: Any = inspect.getattr_static(torch.Tensor, "data")
 GRAD_READ, GRAD_SET = _GRAD.__get__, _GRAD.__set__
 DATA_READ, DATA_SET = _DATA.__get__, _DATA.__set__
 FLAG_SET: Any = inspect.getattr_static(torch.Tensor, "requires_grad").__set__
-IS_LEAF_READ: Any = inspect.getattr_static(torch.Tensor, "is_leaf").__get__
 
-ACCESSES = {GRAD_READ, GRAD_SET, DATA_READ, DATA_SET, FLAG_SET, IS_LEAF_READ}
+ACCESSES = {GRAD_READ, GRAD_SET, DATA_READ, DATA_SET, FLAG_SET}

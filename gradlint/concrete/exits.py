@@ -61,7 +61,8 @@ class Exits:
         if requires_grad(result):
             return None
         given = list(tensors_in(args))
-        cut = next((cut for one in given if (cut := self.of(one)) is not None), None) if self._cuts else None
+        cuts = [cut for one in given if (cut := self.of(one)) is not None] if self._cuts else ()
+        cut = max(cuts, key=lambda one: one.steps, default=None)  # What is carried from before is less to blame.
         if not given and self._numbers:
             cut = next(self._of_numbers(args), None)
         if cut is None:

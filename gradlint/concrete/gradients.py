@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -22,13 +23,15 @@ Tensor = torch.Tensor
 _MOST = 1_000_000
 """Memory of more elements is no gradient that is given; reading it would take all its pages."""
 
+_HOOKS: frozenset[Any] = frozenset({Tensor.register_hook, Tensor.register_post_accumulate_grad_hook})
+
 
 class Gradients(Watcher):
     """Looks at the gradients that the program reads, and at those that it gives to a backward."""
 
-    functions = frozenset(
+    functions = _HOOKS | {
         getattr(owner, name) for owner in (torch, Tensor) for name in UNFILLED if hasattr(owner, name)
-    )
+    }
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -38,7 +41,9 @@ class Gradients(Watcher):
         self._found: dict[tuple[int, int], Seen] = {}
 
     def operated(self, it: Operation) -> None:
-        """Note memory that the program takes itself, with what stands in it."""
+        """Note memory that the program takes itself, with what stands in it, and hooks that see gradients."""
+        if it.func in _HOOKS:
+            self.training.hooked = True
         taken = self._taken
         for one in it.made if it.place.code is it.caller.f_code else ():
             if one.numel() <= _MOST:

@@ -36,11 +36,12 @@ _SEARCHED = (4, 5, 7, 10)
 
 
 class Kept(NamedTuple):
-    """Graphs of one place that were alive together, and who held them."""
+    """Graphs of one place that were alive together, and who held them, in a `state` that is carried on or otherwise."""
 
     holder: Holder
     fates: tuple[Fate, ...]
     lives: tuple[weakref.ref[Life], ...]
+    state: bool
 
 
 class Growth(Watcher):
@@ -74,9 +75,11 @@ class Growth(Watcher):
 
     def module_left(self, result: Any, place: Place) -> None:
         """Note the graph of what a network has computed."""
-        last = next((one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None), None)
-        if last is not None:
-            self._live(last, False, place)
+        ends: list[Any] = [one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None]
+        if ends:
+            self._live(ends[0], False, place)
+            for one in ends[1:_CHAIN]:
+                one.metadata.setdefault(LIFE, ends[0].metadata[LIFE])
 
     def backward_begins(self, call: Call, place: Place) -> None:
         """Note the graph of a loss, and what it has in common with those before."""
@@ -145,11 +148,14 @@ class Growth(Watcher):
             return
         self._sought[key] = self._sought.get(key, 0) + 1
         wanted = {id(one) for one in alive}
-        holder = holder_of(lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None)
+        whose = lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None  # noqa: E731
+        holder = holder_of(whose)
+        is_state = holder is None and not spent
+        if is_state and (holder := holder_of(whose, carried=True)) is not None:
+            holder = holder._replace(place=place)
         if holder is not None:
-            self._kept[key] = Kept(
-                holder._replace(node=None), tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
-            )
+            fates, kept = tuple(one.fate for one in alive), tuple(map(weakref.ref, alive))
+            self._kept[key] = Kept(holder._replace(node=None), fates, kept, is_state)
 
     def _state(self, call: Call, last: Any, place: Place) -> None:
         """See whether each backward runs through more than the last, down to what earlier iterations have computed."""
@@ -183,7 +189,7 @@ class Growth(Watcher):
             if spent:
                 yield Seen(GraphAccumulates, holder.place, fields | {"spent": True, "path": holder.path})
             else:
-                yield Seen(EvalKeepsGraph, holder.place, fields)
+                yield Seen(EvalKeepsGraph, holder.place, fields | {"state": kept.state})
         for holder, spent in self._carried.values():
             if holder.place.key not in summed:
                 fields = {"term": None, "listed": holder.listed, "nested": False, "spent": spent, "path": holder.path}

@@ -45,14 +45,15 @@ class Holder(NamedTuple):
     node: Any
 
 
-def holder_of(key: Key, *, below: bool = False) -> Holder | None:
+def holder_of(key: Key, *, below: bool = False, carried: bool = False) -> Holder | None:
     """Search the frames of the program, the innermost first, for what holds graphs of several iterations.
 
-    A sum may also stand `below` the last operation of what is held.
+    A sum may also stand `below` the last operation of what is held. A value may also be `carried` from one iteration
+    to the next, and be no sum.
     """
     known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
-        search = _Search(key, below, frame, known)
+        search = _Search(key, below, carried, frame, known)
         for name, value in list(frame.f_locals.items()):
             found = None if name.startswith("__") else search.held(name, value, _DEPTH)
             if found is not None:
@@ -65,6 +66,7 @@ class _Search(NamedTuple):
 
     key: Key
     below: bool
+    carried: bool
     frame: FrameType
     known: set[int]
 
@@ -95,6 +97,9 @@ class _Search(NamedTuple):
         node = node_of(tensor)
         if node is None or len(self._reached(node)) < _ENOUGH:
             return None
+        if self.carried:
+            label = label_of(node)
+            return None if label is None else Holder(path, label.place, False, node)
         while node is not None:
             held = [one for one, _ in node.next_functions if self._reached(one)]
             label = label_of(node)

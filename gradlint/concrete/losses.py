@@ -26,13 +26,17 @@ SOUGHT = (CrossedShapes, WrongActivation)
 
 
 class Given(NamedTuple):
-    """A loss, the operation that gave its first argument, and the shapes of both."""
+    """A loss, the operation that gave its first argument, and the shapes of both.
+
+    `along` is the dimension of a `log_softmax` that has given it, if that is not the one of the classes.
+    """
 
     name: str
     place: Place
     op: str | None
     made: Place | None
     shapes: tuple[tuple[int, ...], ...]
+    along: int | None = None
 
 
 def note(known: dict[tuple[int, int], Given], name: str, place: Place, args: tuple[Any, ...]) -> None:
@@ -43,7 +47,24 @@ def note(known: dict[tuple[int, int], Given], name: str, place: Place, args: tup
     if len(given) < 2:
         return
     op, made = _origin(given[0].grad_fn)
-    known[place.key] = Given(name, place, op, made, tuple(tuple(one.shape) for one in given))
+    shapes = tuple(tuple(one.shape) for one in given)
+    known[place.key] = Given(name, place, op, made, shapes, _along(given[0]))
+
+
+def _along(tensor: torch.Tensor) -> int | None:
+    """Return the dimension, if not the second, of a `log_softmax` of which a tensor is the result, or rows of it.
+
+    Of as many rows as classes the target may be their order, in which both dimensions are alike.
+    """
+    node: Any = tensor.grad_fn
+    shape = tuple(tensor.shape)
+    if type(node).__name__.startswith("IndexBackward"):
+        shape, node = tuple(node._saved_self_sym_sizes), node.next_functions[0][0]
+    if not type(node).__name__.startswith("LogSoftmaxBackward") or tensor.dim() < 2:
+        return None
+    dim = (node._saved_dim + tensor.dim()) % 2**64 % tensor.dim()
+    is_whole = shape[1:] == tuple(tensor.shape[1:]) and shape[0] != shape[1]
+    return dim if is_whole and dim != 1 else None
 
 
 def _origin(node: Any) -> tuple[str | None, Place | None]:
@@ -70,7 +91,8 @@ def seen(given: Iterable[Given]) -> Iterator[Seen]:
                 yield Seen(CrossedShapes, one.place, {"met": one.place, "one": first, "other": second})
         elif one.op is not None:
             takes, wrong = taken(one.name)
+            fields = {"loss": one.name, "takes": takes, "got": one.op, "kind": kind_of(one.op), "made": one.made}
             if one.op in wrong:
-                kind = kind_of(one.op)
-                fields = {"loss": one.name, "takes": takes, "got": one.op, "kind": kind, "made": one.made}
                 yield Seen(WrongActivation, one.place, fields)
+            elif one.name == "nll_loss" and one.along is not None:
+                yield Seen(WrongActivation, one.place, fields | {"along": one.along, "rank": len(one.shapes[0])})

@@ -36,6 +36,8 @@ class Lost(Watcher):
         super().__init__(known)
         self._losses: dict[tuple[int, int], tuple[Cut, dict[tuple[int, int], Place]]] = {}
         """The cuts that losses depend on, with the backwards of these losses."""
+        self._carried: set[tuple[int, int]] = set()
+        """The cuts whose values were made before the last step, such as states of a buffer."""
         self._terms: dict[tuple[int, int], tuple[Cut, Place, Place]] = {}
         self._constant: dict[tuple[int, int], int] = {}
         """How often the losses added up at a place had a term that is cut off; -1 where one had none."""
@@ -77,6 +79,8 @@ class Lost(Watcher):
         for way in call.ways if self.training.cuts else ():
             for cut in () if way.label is None else way.label.cuts:
                 self._losses.setdefault(cut.place.key, (cut, {}))[1][place.key] = place
+                if cut.steps < self.training.steps:
+                    self._carried.add(cut.place.key)
         self._group = {place.key} if self._is_stepping else self._group | {place.key}
         self._is_stepping = False
         self._add_up(call, place)
@@ -105,7 +109,7 @@ class Lost(Watcher):
                     leaf.lost = True
                 yield Seen(BackwardMissing, unused[0], {})
         idle = {key: leaves for key, leaves in self._optimized.items() if leaves and all(map(_is_unreached, leaves))}
-        for cut, backwards in self._losses.values():
+        for cut, backwards in sorted(self._losses.values(), key=lambda pair: pair[0].place.key in self._carried):
             lost = [leaf for leaf in cut.leaves if _is_unreached(leaf) and self._counts(leaf) and not leaf.lost]
             own = [leaves for key, leaves in idle.items() if self._before.get(key, set()) & backwards.keys()]
             whole = any(leaf in leaves for leaves in own for leaf in lost)

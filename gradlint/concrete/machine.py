@@ -199,8 +199,6 @@ class Machine(TorchFunctionMode):
             self.guarded(self.training.stepped_by_hand, args[:1], self.places.of(caller))
         elif access == FLAG_SET:
             self.guarded(self._flagged, args[0], args[1], caller)
-        elif caller.f_code.co_name == "add_param_group":
-            self.guarded(self._optimizer_made, caller)
 
     def tell(self, method: str, *given: Any) -> None:
         """Tell the watchers of what happens, by the method that hears of it."""
@@ -226,6 +224,7 @@ class Machine(TorchFunctionMode):
         self._noticed(tensor, caller)
         place = self.places.of(caller)
         if place is not None and place.code is caller.f_code:
+            self.training.looked_at()
             self.tell("gradient_read", tensor, gradient, place)
 
     def _noticed(self, tensor: Tensor, caller: Any) -> None:
@@ -242,9 +241,9 @@ class Machine(TorchFunctionMode):
         if cut is not None and place is not None and not tensor.is_inference():
             self.training.leaf(tensor).hack = cut, place
 
-    def _optimizer_made(self, caller: Any) -> None:
-        optimizer, place = caller.f_locals.get("self"), self.places.of(caller)
-        if isinstance(optimizer, torch.optim.Optimizer) and place is not None and optimizer not in self._optimizers:
+    def optimizer_made(self, optimizer: Any, place: Place) -> None:
+        """Note an optimizer that is given its first parameters, between samples as well."""
+        if optimizer not in self._optimizers:
             self._optimizers.add(optimizer)
             self.training.optimizer_made(optimizer, place)
             self.tell("optimizer_made", optimizer, place)

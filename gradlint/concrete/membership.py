@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -65,6 +66,10 @@ class Membership(Watcher):
         self._outlived: set[tuple[int, int]] = set()
         """The lines whose state dict was there after a later step, when they made another one."""
         self._reached: dict[tuple[int, int], int] = {}
+        self._looked: Counter[tuple[int, int]] = Counter()
+        """How often a network was looked at in a step of an optimizer, by their ids."""
+        self._after: dict[tuple[int, int], Place] = {}
+        """The backwards, each with where an optimizer of named parameters was made that steps after it."""
 
     def operated(self, it: Operation) -> None:
         """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
@@ -93,7 +98,7 @@ class Membership(Watcher):
     def backpropagated(self, call: Call, place: Place) -> None:
         """Look at networks again where a backward reaches more than the one before it: some of them was frozen."""
         if call.fills and self._reached.get(place.key, len(call.leaves)) < len(call.leaves):
-            self._networks = weakref.WeakKeyDictionary(dict.fromkeys(self._networks, _LOOKS))
+            self._looked.clear()
         self._reached[place.key] = len(call.leaves)
 
     def optimizer_made(self, optimizer: Any, place: Place) -> None:
@@ -111,6 +116,7 @@ class Membership(Watcher):
             self._networks[module] = looked + 1
             own = {id(one) for one in module.parameters()}
             for part in module.modules():
+                self.training.hooked |= bool(part._backward_hooks or part._backward_pre_hooks)
                 for name, value in list(vars(part).items()):
                     if not name.startswith("_"):
                         self._attribute(part, name, value, own)
@@ -177,10 +183,15 @@ class Membership(Watcher):
         _, step, so_far = self._constants.get(made.place.key, (made.place, place, True))
         self._constants[made.place.key] = made.place, step, constant and so_far
         held = {id(one) for one in parameters}
-        for network, looked in list(self._networks.items()):
-            if looked <= _LOOKS:
-                self._networks[network] = looked + 1
-                self._late(network, held, made, place, any(leaf.name for leaf in leaves))
+        trained = any(leaf.name for leaf in leaves)
+        for network in list(self._networks):
+            key = id(network), id(optimizer)
+            self._looked[key] += 1
+            if self._looked[key] <= _LOOKS:
+                self._late(network, held, made, place, trained)
+        filled = next((leaf.filled for leaf in leaves if leaf.filled is not None), None)
+        if filled is not None and trained:
+            self._after.setdefault(filled.key, made.place)
 
     def _late(self, network: nn.Module, held: set[int], made: Optimized, place: Place, trained: bool) -> None:
         """Note parameters of a network, partly held by an optimizer, that have come after it.
@@ -224,7 +235,20 @@ class Membership(Watcher):
         for made, step, constant in self._constants.values():
             if constant:
                 yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
-        for one in self._candidates.values():
-            leaf = one.leaf
-            if leaf.backwards and not (leaf.held or leaf.is_trained_on or leaf.read or leaf.stepped):
-                yield Seen(one.kind, one.place, one.fields)
+        found = [one for one in self._candidates.values() if _is_forgotten(one.leaf)]
+        for one in found or self._alone():
+            yield Seen(one.kind, one.place, one.fields)
+
+    def _alone(self) -> Iterator[Candidate]:
+        """Yield a parameter of a module that the program never calls itself, such as a `ParameterDict`."""
+        for leaf in self.training.leaves():
+            made, where = self._after.get(leaf.filled.key) if leaf.filled else None, leaf.built or leaf.made
+            is_fresh = leaf.name and leaf.loaded < 0 and leaf.backwards >= _LOOKS
+            if made is not None and where is not None and is_fresh and _is_forgotten(leaf):
+                yield Candidate(fault.NetworkForgotten, made, {"made": where, "backward": leaf.filled}, leaf)
+                return
+
+
+def _is_forgotten(leaf: Leaf) -> bool:
+    """Return whether a leaf gets gradients, and nothing uses them."""
+    return leaf.backwards > 0 and not (leaf.held or leaf.is_trained_on or leaf.read or leaf.stepped)

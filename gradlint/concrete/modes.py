@@ -6,6 +6,7 @@ import ast
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
+from gradlint.concrete import losses
 from gradlint.concrete.calls import Call
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
@@ -27,6 +29,9 @@ _DROPOUTS = frozenset(
     {functional.dropout, functional.dropout1d, functional.dropout2d, functional.dropout3d, functional.alpha_dropout}
 )
 _DISPATCH = (torch.overrides.__file__, functional.__file__)
+_LOSSES = frozenset(getattr(functional, name) for name in losses.WATCHED)
+_APART = 2
+"""So many steps lie at least between two evaluations: what is done after each may be meant for the training itself."""
 _MANY = 3
 """So many calls in a row under `no_grad` are an evaluation: a GAN makes one false batch so, and trains on it."""
 
@@ -67,7 +72,7 @@ class Runs:
 class Modes(Watcher):
     """Follows the mode of the networks that the program calls."""
 
-    functions = _DROPOUTS
+    functions = _DROPOUTS | _LOSSES
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -78,14 +83,16 @@ class Modes(Watcher):
         self._runs: dict[tuple[int, int], tuple[Place, Runs]] = {}
         self._found: dict[tuple[str, tuple[int, int]], Seen] = {}
         self._modes: dict[tuple[int, int], str] = {}
+        self._evaluated: tuple[Network, Place] | None = None
+        """The network that was called last without a graph while it is trained, in training mode."""
+        self._measured: dict[tuple[int, int], tuple[Network, Place, list[int]]] = {}
+        """Where such a network was called, with the steps by which a loss of it was computed without a graph."""
 
     def paused(self) -> None:
-        """Forget switches: another may follow unseen."""
-        self._switches.clear()
+        """Forget what was called, and what has led to it; switches are heard of between samples as well."""
         self._called.clear()
         for network in self._kept:
-            network.evaluated = network.trained = network.backward = None
-            network.looked, network.last, network.wrong = False, -1, 0
+            network.backward = None
         for _, runs in self._runs.values():
             runs.number = 0
 
@@ -114,14 +121,27 @@ class Modes(Watcher):
             self._called.append((network, module.training))
         elif not module.training:
             network.looked = True
-        elif network.stepped and network.steps < network.last:
+        elif network.stepped and network.steps <= network.last:
             now = self.training.number, self.training.steps
             _, runs = self._runs.setdefault(place.key, (place, Runs(network, now)))
             runs.number = runs.number + 1 if runs.since == now else 1
             runs.since, runs.most = now, max(runs.most, runs.number)
+            self._evaluated = network, place
 
     def operated(self, it: Operation) -> None:
-        """Look at dropout that the program calls itself: it follows the mode of the module, or is not given any."""
+        """Look at dropout that the program calls itself: it follows the mode of the module, or is not given any.
+
+        Look also at losses of what a network computes without a graph: they are an evaluation of it.
+        """
+        if it.func in _LOSSES:
+            outside = not self.inside or self._networks.get(self.inside[0]) is None
+            if self._evaluated is not None and outside and not torch.is_grad_enabled():
+                measured, place = self._evaluated
+                known = self._measured.setdefault(place.key, (measured, place, []))[2]
+                if not known or known[-1] != self.training.steps:
+                    known.append(self.training.steps)
+                self._evaluated = None
+            return
         if not self.inside or not it.kwargs.get("p"):
             return
         network, module, training = self._networks.get(self.inside[0]), self.inside[-1], it.kwargs.get("training")
@@ -193,6 +213,10 @@ class Modes(Watcher):
     def seen(self) -> Iterator[Seen]:
         """Yield what was found on the way, and the evaluations in training mode."""
         yield from self._found.values()
+        for network, place, steps in self._measured.values():
+            rare = all(other - one >= _APART for one, other in pairwise(steps))
+            if network.varies and len(steps) > 1 and rare:
+                yield Seen(EvalModeMissing, place, {"loop": None})
         for place, runs in self._runs.values():
             now = self.training.number, self.training.steps
             if not runs.network.varies:

@@ -21,8 +21,9 @@ _ENOUGH = 5
 class Schedule(NamedTuple):
     """Samples of so many `iterations`, one `every` so many; the first sample begins with the program.
 
-    Without `iterations`, all are watched; without `every`, there is the first sample only. Nothing is watched any more
-    once so many `seconds` have passed.
+    A sample also begins with what the program comes to for the first time: a place that makes an optimizer, or that
+    switches the mode of a network. Without `iterations`, all are watched; without `every`, there are no other samples
+    than these. Nothing is watched any more once so many `seconds` have passed.
     """
 
     iterations: int | None = None
@@ -44,6 +45,8 @@ class Sampler:
         self.samples = 0
         self._was_watched = False
         self._until = None if schedule.seconds is None else time.monotonic() + schedule.seconds
+        self._end = schedule.iterations or 0
+        """The number of the first iteration after the sample that has begun last with something new."""
         self._known: set[int] = set()
         self._since: set[int] = set()
         self._last = 0
@@ -70,6 +73,11 @@ class Sampler:
         """Return whether the time for watching is over."""
         return self._until is not None and time.monotonic() >= self._until
 
+    def begins(self) -> bool:
+        """Begin a sample here, with this iteration; return whether there is anything left to be watched."""
+        self._end = self.done + (self.schedule.iterations or 0)
+        return not self.is_late
+
     def next_is_watched(self, this_was: bool) -> bool:
         """Count an iteration, and return whether the next one is to be watched."""
         self.done += 1
@@ -79,7 +87,9 @@ class Sampler:
         iterations, every = self.schedule.iterations, self.schedule.every
         if self._until is not None and self.is_late:
             return False
-        return iterations is None or (self.done if every is None else self.done % every) < iterations
+        if iterations is None or self.done < self._end:
+            return True
+        return every is not None and self.done % every < iterations
 
 
 class Clock:

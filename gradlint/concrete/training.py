@@ -26,6 +26,8 @@ SOUGHT = (
 """The faults that are looked for in all that is watched."""
 _STILL = 2
 """So many steps must have changed nothing; a schedule may begin with zero, and end with one step of it."""
+_UNUSED = 3
+"""So often the gradients of a backward must have been cleared, and never have been used."""
 _INSTALLED = torch.__path__[0]
 _OPTIM = torch.optim.__path__[0]
 
@@ -124,6 +126,13 @@ class Training:
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
         self._found: dict[object, Seen] = {}
+        self._dropped: dict[tuple[int, int], tuple[Place, Place, set[int]]] = {}
+        """Backwards whose gradients were cleared unused, with where, and by how many backwards there were by then."""
+        self._spent: set[tuple[int, int]] = set()
+        """The backwards of which a step, or the program, has used a gradient."""
+        self.hooked = False
+        """Whether the program has hooks that see gradients."""
+        self._last: Place | None = None
         self.by_hand = False
         """Whether the program itself has written a parameter by its gradient."""
 
@@ -144,6 +153,10 @@ class Training:
             self.born += 1
             known = leaves[key] = Leaf(weakref.ref(tensor), born=self.born)
         return known
+
+    def leaves(self) -> Iterable[Leaf]:
+        """Return the leaves that are known, the oldest first."""
+        return self._leaves.values()
 
     def made(self, tensor: Tensor, place: Place) -> None:
         """Note where a leaf was made."""
@@ -166,6 +179,7 @@ class Training:
 
     def backpropagated(self, leaves: Iterable[Tensor], place: Place) -> None:
         """Note that a backward has added to the gradients of leaves."""
+        self._last = place
         for one in leaves:
             leaf = self.leaf(one)
             leaf.filled = place
@@ -173,9 +187,18 @@ class Training:
             leaf.scaled = leaf.unscaled = leaf.asked = False
             leaf.backwards += 1
 
+    def looked_at(self) -> None:
+        """Note that the program looks at a gradient, which may be that of any leaf, or of a result."""
+        if self._last is not None:
+            self._spent.add(self._last.key)
+
     def cleared(self, tensor: Tensor, place: Place, writer: str) -> None:
         """Note that a gradient was cleared or replaced, by code in the file `writer`."""
         leaf = self.leaf(tensor)
+        if leaf.filled is not None and leaf.known and leaf.held and self.closing is None:
+            self._dropped.setdefault(leaf.filled.key, (leaf.filled, place, set()))[2].add(leaf.backwards)
+            if leaf.read:
+                self._spent.add(leaf.filled.key)
         if leaf.filled is not None and leaf.used is None and leaf.known:
             leaf.dropped = place, leaf.filled
             if writer.startswith(_OPTIM):
@@ -300,6 +323,7 @@ class Training:
         self.closing = None
         for leaf in () if steps is None else steps.leaves:
             if leaf.filled is not None:
+                self._spent.add(leaf.filled.key)
                 leaf.used, leaf.filled = place, None
             leaf.dropped, leaf.stepped = None, True
         return place
@@ -347,6 +371,9 @@ class Training:
         for leaf in self._leaves.values():
             if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.looked or leaf.version != leaf.began):
                 clear, backward = leaf.unused[-1]
+                yield Seen(fault.StepMissing, backward, {"cleared": clear})
+        for key, (backward, clear, times) in self._dropped.items() if self.steps and not self.hooked else ():
+            if len(times) >= _UNUSED and key not in self._spent:
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
     def _useless(self, steps: Steps) -> Iterator[Seen]:

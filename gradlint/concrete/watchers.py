@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradlint.concrete.built import Built
+from gradlint.concrete.crossed import Crossed
 from gradlint.concrete.epochs import Epochs
 from gradlint.concrete.gradients import Gradients
 from gradlint.concrete.growth import Growth
@@ -29,4 +30,5 @@ WATCHERS: tuple[type[Watcher], ...] = (
     Built,
     Names,
     Statements,
+    Crossed,
 )

@@ -8,22 +8,32 @@ import weakref
 from collections.abc import Callable
 from functools import wraps
 from threading import get_ident
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.nn.modules import module as hooks
+from torch.optim import Optimizer
 from torch.optim import optimizer as steps
 from torch.optim.lr_scheduler import LRScheduler
 
 from gradlint.concrete.machine import Machine
-from gradlint.concrete.places import Line, Places, Spot
+from gradlint.concrete.places import Line, Place, Places, Spot
 from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
+
+
+class _Replaced(NamedTuple):
+    """A method of a class of torch's, and what is called in place of it."""
+
+    owner: type
+    name: str
+    method: Any
+
 
 _running: weakref.WeakSet[Machine] = weakref.WeakSet()
 
@@ -75,6 +85,9 @@ class Watch:
         self._aside = 0
         """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
+        self._met: set[tuple[int, int]] = set()
+        """The places that have made an optimizer, switched the mode of a network, or switched off grad mode."""
+        self._replaced: list[_Replaced] = []
         self._has_threads = False
         self.was_paused = False
         """Whether the end came between samples."""
@@ -88,10 +101,14 @@ class Watch:
         ]
         self._compile: Any = torch.compile
         torch.compile = self._compiling
-        self._train: Any = nn.Module.train
-        nn.Module.train = _announcing(self._train, self._switched)  # type: ignore[method-assign]
-        self._scheduler: Any = LRScheduler.step
-        LRScheduler.step = _heralded(self._scheduler, self._scheduler_steps)  # type: ignore[method-assign]
+        self._replaced = [
+            _Replaced(nn.Module, "train", _announcing(nn.Module.train, self._switched)),
+            _Replaced(LRScheduler, "step", _heralded(LRScheduler.step, self._scheduler_steps)),
+            _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._optimizer_grows)),
+            _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._grad_mode_off)),
+        ]
+        for one in self._replaced:
+            setattr(one.owner, one.name, one.method)
         _running.add(self.machine)
         if self.sampler.schedule.seconds is not None:
             self.machine.ticked = self._ticked
@@ -109,10 +126,9 @@ class Watch:
             hook.remove()
         if torch.compile == self._compiling:
             torch.compile = self._compile
-        if getattr(nn.Module.train, "__wrapped__", None) is self._train:
-            nn.Module.train = self._train  # type: ignore[method-assign, assignment]
-        if getattr(LRScheduler.step, "__wrapped__", None) is self._scheduler:
-            LRScheduler.step = self._scheduler  # type: ignore[method-assign, assignment]
+        for one in self._replaced:
+            if getattr(one.owner, one.name) is one.method:
+                setattr(one.owner, one.name, one.method.__wrapped__)
 
     @property
     def seen(self) -> list[Seen]:
@@ -202,9 +218,33 @@ class Watch:
         if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
             self.machine.guarded(self.machine.tell, "module_left", result, place)
 
+    @_careful
     def _switched(self, module: nn.Module, training: bool) -> None:
-        if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
-            self.machine.guarded(self.machine.tell, "mode_switched", module, training, place)
+        """Tell of a switch of the mode, between samples as well: it decides what is computed in the next one."""
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self._meets_new(place)
+            self.machine.tell("mode_switched", module, training, place)
+
+    @_careful
+    def _optimizer_grows(self, optimizer: Any) -> None:
+        """Tell of an optimizer, between samples as well: whose parameters it holds is asked at the end."""
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self._meets_new(place)
+            self.machine.optimizer_made(optimizer, place)
+
+    @_careful
+    def _grad_mode_off(self, mode: Any) -> None:
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self._meets_new(place)
+
+    def _meets_new(self, place: Place) -> None:
+        """Begin a sample where the program comes to a place for the first time."""
+        if place.key in self._met:
+            return
+        self._met.add(place.key)
+        if self.sampler.begins() and not self.machine.on:
+            self.machine.resume()
+            self._attach()
 
     def _scheduler_steps(self, scheduler: Any) -> None:
         if self._is_watched and (place := self.machine.places.of(sys._getframe(2))) is not None:
@@ -294,7 +334,7 @@ def _outside(module: nn.Module, frame: Any) -> Any:
 
 
 def _heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
-    """Return the step of schedulers, with an announcement before it."""
+    """Return a method of schedulers, optimizers or grad modes, with an announcement before it."""
 
     @wraps(step)
     def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:

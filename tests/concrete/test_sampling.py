@@ -129,12 +129,30 @@ def test_graphs_that_wait_for_a_backward_are_no_leak(tmp_path: Path) -> None:
     assert watched(WAITS + back, tmp_path, schedule=Schedule(iterations=8, every=14)).findings == ()
 
 
-def test_a_mode_that_is_set_back_unseen_is_not_wrong(tmp_path: Path) -> None:
-    """A switch is forgotten when the watching pauses."""
-    right, few = SWITCHES.format(back="if step % 12 == 6: model.train()"), Schedule(iterations=5, every=12)
-    assert {code for code, _ in codes_at(watched(SWITCHES.format(back=""), tmp_path))} == {"GRD517"}
-    assert watched(right, tmp_path, schedule=few).findings == ()
-    assert watched(SWITCHES.format(back="model.train()"), tmp_path).findings == ()
+def test_switches_of_the_mode_are_heard_of_between_samples(tmp_path: Path) -> None:
+    """And a sample begins with the first one at each place, as with an evaluation and with an optimizer."""
+    few = Schedule(iterations=2, every=None)
+    for schedule in (None, few):
+        found = watched(SWITCHES.format(back=""), tmp_path, schedule=schedule)
+        assert {code for code, _ in codes_at(found)} == {"GRD517"}
+        assert watched(SWITCHES.format(back="model.train()"), tmp_path, schedule=schedule).findings == ()
+
+
+SECOND = LOOP.format(body="loss.backward()") + "other = nn.Linear(4, 2)\n"
+SECOND += "{second} = torch.optim.SGD(other.parameters(), lr=0.1)\nfor step in range(20):\n"
+SECOND += "    other(x).pow(2).mean().backward()\n    {second}.step()\n    {second}.zero_grad()\n"
+EVALUATED = LOOP.format(body="loss.backward()").replace("model = nn.Linear(4, 2)", "model = nn.BatchNorm1d(4)")
+EVALUATED += "{evaluate}\nwith torch.no_grad():\n    for part in torch.randn(4, 8, 4):\n        model(part)\n"
+
+
+def test_a_sample_begins_with_what_comes_for_the_first_time(tmp_path: Path) -> None:
+    """An optimizer that is made, and grad mode that is switched off, after the first sample has ended."""
+    few = Schedule(iterations=2, every=None)
+    assert watched(SECOND.format(second="optimizer"), tmp_path, schedule=few).findings == ()
+    wrong = SECOND.format(second="later").replace("    later.zero_grad()\n", "")
+    assert codes_at(watched(wrong, tmp_path, schedule=few)) == {("GRD501", 14)}
+    assert watched(EVALUATED.format(evaluate="model.eval()"), tmp_path, schedule=few).findings == ()
+    assert codes_at(watched(EVALUATED.format(evaluate=""), tmp_path, schedule=few)) == {("GRD522", 14)}
 
 
 def test_the_first_value_that_is_not_finite_is_the_first_of_those_watched(tmp_path: Path) -> None:

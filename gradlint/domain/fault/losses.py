@@ -15,7 +15,8 @@ Activation: TypeAlias = Literal["scores", "probabilities", "log-probabilities"]
 class WrongActivation(Fault):
     """A loss that `takes` scores, probabilities or log-probabilities gets something of another `kind`.
 
-    `got` is the operation at `made` that gave it.
+    `got` is the operation at `made` that gave it. With `along` it gave the right kind, but along that
+    dimension of `rank`, and the classes are in dimension 1.
     """
 
     loss: str
@@ -23,6 +24,8 @@ class WrongActivation(Fault):
     got: str
     kind: Activation
     made: cst.CSTNode
+    along: int | None = None
+    rank: int = 2
 
 
 class CrossedShapes(Fault):

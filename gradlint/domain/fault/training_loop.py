@@ -156,11 +156,15 @@ class GraphAccumulates(Fault):
 
 
 class EvalKeepsGraph(Fault):
-    """A place holds the graphs of all iterations of a loop that runs no backward; the fields as above."""
+    """A place holds the graphs of all iterations of a loop that runs no backward; the fields as above.
+
+    `state`: it is a value that each iteration computes from that of the last one.
+    """
 
     term: cst.CSTNode | None
     listed: bool
     nested: bool
+    state: bool = False
 
 
 class StateNotDetached(Fault):

@@ -39,7 +39,8 @@ class ActivationLossMismatch(EventRule[fault.WrongActivation]):
 
     Instead
         `cross_entropy` and `binary_cross_entropy_with_logits` expect scores; `nll_loss`, `kl_div` and `ctc_loss` expect
-        the `log_softmax` of the scores; `binary_cross_entropy` expects their `sigmoid`.
+        the `log_softmax` of the scores, and `nll_loss` along dimension 1, where its classes lie; `binary_cross_entropy`
+        expects their `sigmoid`.
 
     References
         https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -77,6 +78,14 @@ loss.backward()
 
     def check(self, event: fault.WrongActivation) -> Report | None:
         """Report a loss whose input is certainly of the wrong kind."""
+        if event.along is not None:
+            return Report(
+                event.node,
+                f"`{event.loss}` expects log-probabilities of the classes, in dimension 1, but `{event.got}` has "
+                f"normalised dimension {event.along}",
+                hint="give it `dim=1`",
+                related=((event.made, "the log-probabilities are computed here"),),
+            )
         raises = event.loss == "binary_cross_entropy"
         end = ": torch raises as soon as one is outside [0, 1]" if raises else ""
         return Report(

@@ -65,11 +65,11 @@ with torch.no_grad():
 
     def check(self, event: fault.EvalKeepsGraph) -> Report | None:
         """Report where the list or sum grows; the related place is the value with a graph."""
-        what = "this list" if event.listed else "this sum"
+        what = "this list" if event.listed else "the state that is carried on here" if event.state else "this sum"
         return Report(
             event.node,
             f"{what} keeps the graphs and activations of all iterations, and no backward runs through them",
             hint="run the loop under `torch.no_grad()`, or keep `.item()` or `.detach()` of the outputs",
             related=((event.term, "this value has a graph"),),
-            repair=None if event.nested else detached(event.node),
+            repair=None if event.nested or event.state else detached(event.node),
         )
