@@ -195,7 +195,8 @@ def is_empty(state: State, param: Ref) -> bool:
     if not isinstance(record, Tensor):
         return False
     kept = state.heap.get(record.accumulated.id) if isinstance(record.accumulated, Ref) else None
-    writes = state.writes(kept.counter) if isinstance(kept, Tensor) else ()
+    hidden = isinstance(kept, Tensor) and bool(state.writes(kept.memory))  # As by `grad.data.copy_()`.
+    writes = state.writes(kept.counter) if isinstance(kept, Tensor) and not hidden else ()
     return is_absent(state, param, record.accumulated) or (bool(writes) and writes[-1].op == "zero_grad")
 
 

@@ -120,7 +120,8 @@ class GraphGrowthDetector(Detector[Growth]):
         if len(loop.held) < 2 or not any(loop.held):
             return
         around = self.machine.iterations
-        judged = _LoopJudgement(self.machine, self.facts, loop, around[-1] if around and it.listed else None)
+        began = around[-1] if around else loop.before.frame
+        judged = _LoopJudgement(self.machine, self.facts, loop, began if it.listed else None)
         growing = [judged.growing(path) for path in it.paths]
         culprits: dict[Root, bool] = {}
         for found in growing:
@@ -205,8 +206,8 @@ def _carried_over(former: dict[Place, Node], now: dict[Place, Node]) -> StateNot
 class _LoopJudgement:
     """Judges one loop at its end.
 
-    `around`: when the iteration around the loop began, if the loop goes over what the program lists: a list that this
-    iteration has made does not grow.
+    `around`: when the iteration around the loop began, or else the call, if the loop goes over what the program lists:
+    a list that was made since then does not grow.
     """
 
     def __init__(self, machine: Machine, facts: Growth, loop: Loop, around: int | None) -> None:

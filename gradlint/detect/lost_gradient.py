@@ -27,7 +27,7 @@ from gradlint.detect.switched_off import SwitchedOffDetector
 from gradlint.domain import announcement
 from gradlint.domain.fault.backward import RootWithoutGraph
 from gradlint.domain.fault.lost_gradient import Given, LostLeaf, ParameterNeverReached
-from gradlint.domain.graph import Node, leaf_key
+from gradlint.domain.graph import DATA, Node, leaf_key
 from gradlint.domain.state import State
 from gradlint.domain.value import Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.torch.tensor import is_absent, known_tensor, tensor_at
@@ -110,7 +110,7 @@ class LostGradientDetector(Detector[Gradients]):
     def on_backward_called(self, state: State, it: announcement.BackwardCalled) -> None:
         """Report a root without a graph, unless the reason is another fault, which is reported in its place."""
         record = tensor_at(state, it.root)
-        if record.grad is not False:
+        if record.grad is not False or _is_given(record.node):
             return
         if self.other(SwitchedOffDetector).explains(state, record.node, it.node, self.is_wanted):
             return
@@ -120,8 +120,9 @@ class LostGradientDetector(Detector[Gradients]):
         if blamed is not None:
             found = [(blamed.kind, blamed.node), *((one.cut.kind, one.cut.syntax) for one in _lost(record.node))]
             self.report(RootWithoutGraph(it.node, it.call, tuple(dict.fromkeys(found))))
-        else:
-            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths.
+        elif record.node.edges or not self.machine.give_ups["paths dropped"]:
+            # A result that stands in for an empty one is no fault, if the same call has a graph on other paths; that
+            # may be one which is not followed.
             self.report(RootWithoutGraph(it.node, it.call, ()), unless=(it.node, state.site, it.number))
 
     def on_number_backpropagated(self, state: State, it: announcement.NumberBackpropagated) -> None:
@@ -245,6 +246,12 @@ class LostGradientDetector(Detector[Gradients]):
 
 _ORDER = ("no_grad", "grad-off", "data", "detach")
 """Cuts that are often wanted are to blame after all others, in this order."""
+
+
+def _is_given(root: Node) -> bool:
+    """Return whether a root is data itself, for all that its name says: nobody backpropagates data, so it is none."""
+    return root.op == DATA and not root.edges
+
 
 _GIVEN_UP = ("out of steps", "paths dropped", "calls too deep")
 

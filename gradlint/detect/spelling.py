@@ -21,7 +21,7 @@ from gradlint.domain.value import Class, External, Instance, Ref, Tensor, Unknow
 from gradlint.domain.walk import inputs, reachable
 from gradlint.facts import names, versions
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import FACTORIES
+from gradlint.facts.traits import CONVERTS, FACTORIES
 from gradlint.interpreter.libraries.accelerate import ENGINES, is_engine
 from gradlint.interpreter.python.classes import linear_bases
 from gradlint.interpreter.world.versions import is_for_some_versions, may_depend_on_release
@@ -67,11 +67,13 @@ class SpellingDetector(Detector[None]):
         knows which.
         """
         foreign = names.elsewhere(names.TENSOR, name)
-        if foreign is not None and _is_plain_tensor(made) and not self._is_assigned(name):
+        of_network = _unconverted(made).op.startswith(SUPPOSED_CALL)
+        is_plain = not of_network and _is_plain_tensor(made)
+        if foreign is not None and is_plain and not self._is_assigned(name):
             return MisspeltName(node, "tensor", name, foreign)
-        if made.op in _UNSEEN or (name in _OF_CONTAINERS and not _is_plain_tensor(made)):
+        if made.op in _UNSEEN or (name in _OF_CONTAINERS and not is_plain):
             return None
-        if made.op.startswith(SUPPOSED_CALL) and not self._is_called(node):
+        if of_network and not self._is_called(node):
             return None  # What a network gives may have other attributes, such as `logits`.
         instead = names.replacement(f"{names.TENSOR}.{name}")
         if instead is not None:
@@ -80,9 +82,9 @@ class SpellingDetector(Detector[None]):
             return _absent(node, names.TENSOR, name) if _is_from_torch(made) else None
         real = names.meant(names.TENSOR, name)
         computed = real is None and made.leaf is None  # A parameter may be one of a subclass, such as a `DTensor`.
-        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and _is_plain_tensor(made):
+        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and is_plain:
             return MisspeltName(node, "tensor", name)
-        if real is None or (real == f"{name}_" and not _is_plain_tensor(made)):
+        if real is None or (real == f"{name}_" and not is_plain):
             return None
         return MisspeltName(node, "tensor", name, real, names.is_same_word(name, real))
 
@@ -198,10 +200,9 @@ class SpellingDetector(Detector[None]):
             name = node.attr.value if isinstance(node, cst.Attribute) else ""
             if name in slips and not self._is_assigned(name) and (slips[name] != "backward" or self._is_called(node)):
                 owner = _OWNERS.get(slips[name], "tensor")
-                self.machine.assume(
-                    Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)
-                )
-                self.report(MisspeltName(node, owner, name, slips[name], False))
+                slip = Assumption("use", name, f"a slip of `{slips[name]}`, which torch's objects have", node)
+                with self.machine.assuming(slip):
+                    self.report(MisspeltName(node, owner, name, slips[name], False))
 
     @cached_property
     def _assigned(self) -> frozenset[str]:
@@ -209,16 +210,23 @@ class SpellingDetector(Detector[None]):
         return _assigned_in(self.machine.program.nowhere)
 
     def _is_assigned(self, name: str) -> bool:
-        """Return whether the file, or one that it looks into, assigns or defines a name."""
+        """Return whether the file, or one that it looks into, assigns or defines a name, or makes up such names."""
         loading = self.machine.program.loading
         units = () if loading is None else loading.units()
-        return name in self._assigned or any(
-            name in unit.words and name in _assigned_in(unit.module) for unit in units if not unit.installed
+        counted = _NUMBER.sub(_COUNTED, name)
+        own = {name, counted} if counted != name else {name}
+        return not own.isdisjoint(self._assigned) or any(
+            (name in unit.words or len(own) > 1) and not own.isdisjoint(_assigned_in(unit.module))
+            for unit in units
+            if not unit.installed
         )
 
 
 def _assigned_in(code: cst.CSTNode) -> frozenset[str]:
-    """Return every attribute that some code assigns, defines, or names in a string."""
+    """Return every attribute that some code assigns, defines, or names in a string.
+
+    Of a text that goes on with something computed the beginning counts: `f"stage{i}"` names `stage4`.
+    """
     found: set[str] = set()
     for node in nodes_of(code):
         if type(node) is cst.AssignTarget or type(node) is cst.AnnAssign:
@@ -226,8 +234,16 @@ def _assigned_in(code: cst.CSTNode) -> frozenset[str]:
         elif type(node) is cst.FunctionDef:
             found.add(node.name.value)
         elif type(node) is cst.SimpleString:
-            found.add(node.raw_value)
+            found.update((node.raw_value, f"{_PLACE.sub('', node.raw_value)}{_COUNTED}"))
+        elif type(node) is cst.FormattedString and type(node.parts[0]) is cst.FormattedStringText:
+            found.add(f"{node.parts[0].value}{_COUNTED}")
     return frozenset(found)
+
+
+_NUMBER = re.compile(r"\d+$")
+_PLACE = re.compile(r"[%{].*", re.DOTALL)
+_COUNTED = "#"
+"""What stands for a number at the end of a name."""
 
 
 _OWNERS = {"zero_grad": "optimizer", "load_state_dict": "module", "parameters": "module", "named_parameters": "module"}
@@ -240,6 +256,13 @@ def _is_from_torch(made: Node) -> bool:
     """Return whether a value is certainly a tensor: made by torch, of tensors made by torch, as far as is looked."""
     found = reachable([made], lambda node: inputs(node) if node.leaf is None else [], _MOST)
     return not any(node.op in _UNSEEN for node in found)
+
+
+def _unconverted(made: Node) -> Node:
+    """Return what a node is before it goes to another device or type: so does what holds tensors, as a batch."""
+    while canonical(made.op) in CONVERTS and len(made.edges) == 1:
+        made = made.edges[0].node
+    return made
 
 
 def _is_plain_tensor(made: Node) -> bool:

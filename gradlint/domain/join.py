@@ -76,6 +76,7 @@ class Join:
         self.renamed: dict[int, int] = {}
         self.nodes: set[tuple[int, int]] = set()
         self.updates: list[tuple[int, Record]] = []
+        self.aliased: set[int] = set()
         self.truths: dict[object, object] = {}
 
     def attempt(self, outs: tuple[str | int, ...]) -> State | None:
@@ -99,6 +100,10 @@ class Join:
             return None
         for address, record in self.updates:
             left.put(address, record)
+        for address in self.aliased:
+            held = left.heap.get(address)
+            if isinstance(held, (Sequence, Mapping)) and not held.open:
+                left.put(address, held._replace(open=True))
         for frame, name, value in frames:
             left.set_in(frame, name, value)
         if left.freed is not right.freed:
@@ -186,6 +191,9 @@ class Join:
                 raise
         self.renamed, self.nodes = renamed, nodes
         del self.updates[updates:]
+        if ours.id != theirs.id:
+            # What is put into either by this name is seen in none of them.
+            self.aliased |= {address for address in (ours.id, theirs.id) if address <= self.mark}
         return Unknown()
 
     def _apart(self, ours: Value, theirs: Value) -> Value:

@@ -10,15 +10,9 @@ from gradlint.shapes.rule import Rule, TypeChange, rule, same
 
 
 def is_reduced(args: Args) -> bool | None:
-    """Return whether a loss comes as one number; the old `size_average` and `reduce` win over `reduction`."""
-    size_average, reduce = args.get("size_average"), args.get("reduce")
-    if reduce is not None:
-        return reduce if isinstance(reduce, bool) else None
+    """Return whether a loss comes as one number."""
     reduction = args.get("reduction", "mean")
-    named = reduction not in ("none", 0) if isinstance(reduction, str | int) else None
-    if size_average is None or named:
-        return named
-    return True if isinstance(size_average, bool) else None
+    return reduction not in ("none", 0) if isinstance(reduction, str | int) else None
 
 
 def loss_result(args: Args, unreduced: Shape, dtype: DType) -> Operand:

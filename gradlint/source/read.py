@@ -77,7 +77,7 @@ def is_about_torch(text: str) -> bool:
 
     Such a piece was cut out below its imports, or belongs to a project that makes networks and optimizers elsewhere.
     """
-    if "torch" in text or any(library in text for library in libraries()):
+    if _NAMES_TORCH.search(text) or any(library in text for library in libraries()):
         return True
     imported = _IMPORT.findall(text)
     if ".zero_grad" in text:
@@ -85,6 +85,8 @@ def is_about_torch(text: str) -> bool:
     return ".backward(" in text and all(map(_is_companion, imported))
 
 
+_NAMES_TORCH = re.compile(r"(?<![A-Za-z])(?:py|Py)?torch")
+"""Other frameworks are called after it, such as `minitorch`."""
 _IMPORT = re.compile(r"^\s*(?:import|from)\s+(.*)", re.MULTILINE)
 _COMPANIONS = frozenset(
     {"numpy", "matplotlib", "pandas", "scipy", "sklearn", "tqdm", "gym", "gymnasium", "PIL", "cv2", "seaborn"}
@@ -97,7 +99,7 @@ _OTHER_FRAMEWORKS = ("jittor", "tinygrad", "oneflow", "megengine", "mindspore", 
 
 
 def _is_other_framework(imported: str) -> bool:
-    return imported.startswith(_OTHER_FRAMEWORKS)
+    return imported.startswith(_OTHER_FRAMEWORKS) or re.match(r"\w+torch\b", imported) is not None
 
 
 def _is_companion(imported: str) -> bool:

@@ -19,7 +19,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.tensor import HIDDEN, SUMMARY, UNCOUNTED, new_leaf, tensor_at
 
 NETWORKS = re.compile(
-    r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|\w*_Weights)[a-z]\w*$"
+    r"torchvision\.models\.(?:\w+\.)*(?!get_|list_|load_|\w*_Weights)[a-z]\w*$"
     r"|torchvision\.models\.get_model$"
     r"|timm\.create_model$|timm\.models\.create_model$"
     r"|transformers\.(?!TF|Flax)\w*(?:Model|For[A-Z]\w+|LMHeadModel)(?:\.from_pretrained|\.from_config)?$"

@@ -72,7 +72,15 @@ def _numpy(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Val
     if refused:
         return Unknown("array", syntax=node)
     edges = [Edge(origin, False, "numpy") for origin in origins(state, args.values()) if origin.live]
-    return Unknown("array", Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
+    kind = None if any(_may_be_tensor(machine, state, value) for value in args.positional) else "array"
+    return Unknown(kind, Node("numpy", node, edges, cut="numpy") if edges else None, None, node)
+
+
+def _may_be_tensor(machine: Machine, state: State, value: Value) -> bool:
+    """Return whether a value may be a tensor: of one a ufunc gives a tensor, by `__array_wrap__` (measured)."""
+    if isinstance(value, Unknown) and value.kind is None and value.origin is None:
+        return True
+    return known_tensor(machine, state, value) is not None
 
 
 _FILLED = frozenset({"ones", "zeros", "empty", "full"})

@@ -62,7 +62,7 @@ def get_attribute(machine: Machine, state: State, obj: Value, name: str, node: c
     if isinstance(obj, values.File):
         return machine.imported(state, values.Imported(obj.path, name))
     if isinstance(obj, values.Super):
-        return _of_super(state, obj, name)
+        return _of_super(machine, state, obj, name, node)
     if type(obj) is tuple and name in _FIELDS and _FIELDS[name] < len(obj):
         return obj[_FIELDS[name]]
     if type(obj) is tuple and refuses_attribute(machine, state, obj, name, node):
@@ -187,17 +187,17 @@ def _descriptor(value: Value, cls: Ref) -> Value:
     return value
 
 
-def _of_super(state: State, obj: values.Super, name: str) -> Value:
+def _of_super(machine: Machine, state: State, obj: values.Super, name: str, node: cst.CSTNode) -> Value:
     receiver = obj.receiver
     if isinstance(receiver, Ref):
         record = state[receiver]
         cls = record.cls if isinstance(record, Instance) else receiver
         value = find_in_class(state, cls, name, after=obj.owner)
-        if isinstance(value, values.Function):
-            return Bound(receiver, value)
-        if value is not None:
-            return value
-        return Bound(receiver, f"super.{name}")
+        if value is None:
+            return Bound(receiver, f"super.{name}")
+        if isinstance(value, values.Function) or isinstance(record, Instance):
+            return _bind(machine, state, receiver, value, node)
+        return _descriptor(value, receiver)
     return Unknown()
 
 

@@ -8,6 +8,7 @@ from types import EllipsisType, NoneType
 import libcst as cst
 
 from gradlint.domain import value as values
+from gradlint.domain.announcement import GradientTested
 from gradlint.domain.refusal.tensors import TruthOfMany
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
@@ -26,6 +27,7 @@ from gradlint.domain.value import (
 )
 from gradlint.interpreter.machine import Exit, Machine, splitting
 from gradlint.interpreter.python.counters import compared
+from gradlint.interpreter.torch.elements import truth_of
 from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Assume, Break, Continue, If, Instr, Raise
 
@@ -42,6 +44,8 @@ def truth(state: State, value: Value) -> bool | None:
             return None if record.open else False
         if isinstance(record, Instance):
             return None if _sized(state, record) else True
+        if isinstance(record, Tensor):
+            return truth_of(record)
         return True if isinstance(record, Class) else None
     if isinstance(value, values.NoGradient):
         return False
@@ -160,11 +164,20 @@ def refuses_truth(machine: Machine, state: State, value: Value, node: cst.CSTNod
         machine.emit(TruthOfMany(node, record.node.op == "gradient"))
 
 
+def _said_to_be_none(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+    """Yield what an `assert` says to be None, if that is all that it says."""
+    match node:
+        case cst.Assert(test=cst.Comparison(left=read, comparisons=[cst.ComparisonTarget(cst.Is(), cst.Name("None"))])):
+            yield read
+
+
 def run_assume(machine: Machine, states: list[State], instr: Assume) -> list[State]:
     """assert: a path on which the test is false ends, and is not followed."""
     kept: list[State] = []
     for state in states:
         test = machine.read(state, instr.test)
+        for read in _said_to_be_none(instr.node):
+            machine.announce(state, GradientTested(instr.node, read, asserted=True))
         if machine.transforms:
             refuses_test(machine, state, test, getattr(instr.node, "test", instr.node))
         refuses_truth(machine, state, test, getattr(instr.node, "test", instr.node))

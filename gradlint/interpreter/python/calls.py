@@ -31,6 +31,7 @@ from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.parameters import is_module
+from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Return
 
@@ -199,7 +200,9 @@ def unfollowed(
     else:
         result = unknown_call(machine, state, args.values(), node)
         if function.code.is_abstract:
-            state.escape()  # That of a subclass may train what its object holds, though nothing shows that here.
+            # That of a subclass may train what its object holds, though nothing shows that here.
+            state.escape()
+            invalidate_gradients(machine, state, node)
     receiver = args.positional[0] if function.owner is not None and args.positional else None
     if isinstance(receiver, Ref) and isinstance(record := state.heap.get(receiver.id), Instance):
         module = record.module._replace(uninitialised=record.module.uninitialised and name != "__init__")

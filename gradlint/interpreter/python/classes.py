@@ -170,10 +170,30 @@ def annotated_names(record: Class) -> dict[str, cst.BaseExpression]:
     return {one.target.value: one.annotation.annotation for one in annotated if isinstance(one.target, cst.Name)}
 
 
-def _members(name: str, attrs: dict[str, Value]) -> dict[str, Value]:
-    """Return the attributes of an enumeration: a member is equal to itself only, and prints as `Color.RED`."""
-    kept = {key: value for key, value in attrs.items() if key.startswith("_") or isinstance(value, Function)}
-    return {key: kept.get(key, f"{name}.{key}") for key in attrs}
+def _members(name: str, bases: tuple[Value, ...], attrs: dict[str, Value]) -> dict[str, Value]:
+    """Return the attributes of an enumeration: a member is equal to itself only, and prints as `Color.RED`.
+
+    One that is a text or a number besides is its value.
+    """
+    values = {key: one for key, one in attrs.items() if not key.startswith("_") and not isinstance(one, Function)}
+    plain = set(bases) == {External("enum.Enum")}
+    members: dict[str, Value] = {key: f"{name}.{key}" if plain else value for key, value in values.items()}
+    return {**attrs, **members, MEMBERS: tuple((value, members[key]) for key, value in values.items())}
+
+
+def member_of(state: State, cls: Ref, value: Value) -> Value:
+    """Color("red"): return the member of an enumeration for its value, or for itself; None where it is not known."""
+    pairs = state.at(cls, Class).attrs.get(MEMBERS)
+    for pair in pairs if type(pairs) is tuple else ():
+        if type(pair) is tuple and any(type(value) is type(one) and value == one for one in pair):
+            return pair[1]
+    return None
+
+
+MEMBERS = "_value2member_map_"
+"""The attribute of an enumeration that tells its members by their values."""
+
+_ENUMERATIONS = frozenset(External(f"enum.{name}") for name in ("Enum", "IntEnum", "StrEnum"))
 
 
 def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
@@ -199,8 +219,8 @@ def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[
             attrs = {name: value for name, value in end.locals.items() if isinstance(name, str) and "." not in name}
             end.leave(former)
             order, module = order_of_bases(end, bases), machine.program.module_of(end)
-            if External("enum.Enum") in bases:
-                attrs = _members(instr.code.name, attrs)
+            if not _ENUMERATIONS.isdisjoint(bases):
+                attrs = _members(instr.code.name, bases, attrs)
             record = Class(instr.code.name, bases, attrs, instr.code, module, order)
             ref = end.new(record)
             methods = {name: replace(value, owner=ref) for name, value in attrs.items() if isinstance(value, Function)}

@@ -103,6 +103,8 @@ def _identical(state: State, left: Value, right: Value) -> bool | None:
         return None
     if left is None or right is None or isinstance(left, bool) or isinstance(right, bool):
         return left is right
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right  # As the members of an enumeration are; texts of a program are mostly one, too.
     if isinstance(left, (Ref, External, Function, Bound)) or isinstance(right, (Ref, External, Function, Bound)):
         return left == right
     return None

@@ -24,8 +24,18 @@ def take(machine: Machine, consumer: Consumer, states: list[State], items: list[
 
 
 def take_unknown(machine: Machine, consumer: Consumer, state: State) -> list[State]:
-    """Run a step with an item that is not known, of a generator that is not followed and may disable grad mode."""
-    return where_grad_may_be_off(machine, lambda: take(machine, consumer, [state], [Unknown()]))
+    """Run a step with an item that is not known, of a generator that is not followed and may disable grad mode.
+
+    Another generator may have handed its consumer on to that one, by `yield from`.
+    """
+    frame, site = state.frame, state.site
+    state.leave(consumer.frame)
+    state.site = consumer.site
+    after = where_grad_may_be_off(machine, lambda: take(machine, consumer, [state], [Unknown()]))
+    for end in after:
+        end.leave(frame)
+        end.site = site
+    return after
 
 
 def where_grad_may_be_off(machine: Machine, run: Callable[[], list[State]]) -> list[State]:

@@ -15,6 +15,7 @@ from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key, unshown
+from gradlint.interpreter.reachable import shown_key
 
 
 class Written(NamedTuple):
@@ -37,9 +38,13 @@ def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst
         return record.items[index]
     if record.rest is not None:
         return record.rest
+    if not is_key(index):
+        _open(state, record.items.values())
     if isinstance(index, Unknown) and not record.open and record.items:
-        # Any of the values: if all are the same sort of thing, the first stands for them.
-        return next(iter(record.items.values()))
+        # Any of the values: where they are objects of one sort, the first stands for them.
+        first, *others = record.items.values()
+        if isinstance(first, Ref) and all(_sort(state, one) == _sort(state, first) for one in others):
+            return first
     if record.items and all(origin_of_data(one) is not None for one in record.items.values()):
         return next(iter(record.items.values()))  # As `{name: part.to(device) for name, part in batch.items()}`.
     return machine.symbol("item", obj, index if is_key(index) or isinstance(index, Unknown) else id(index))
@@ -78,10 +83,21 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
         return state.new(Sequence(tuple(map(unshown, part)), record.kind, True))
     if items and isinstance(index, Unknown):
         first = items[0]
+        _open(state, items)
         if has_graph(state, first):
             return any_of(machine, state, items, node)
         return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
     return Unknown()
+
+
+def _open(state: State, items: Iterable[Value], depth: int = 2) -> None:
+    """Let lists and dictionaries have more items than are known: any of them may be given one now."""
+    for ref in items:
+        record = state.heap.get(ref.id) if isinstance(ref, Ref) else None
+        if isinstance(ref, Ref) and isinstance(record, (Sequence, Mapping)):
+            state.put(ref.id, record._replace(open=True))
+            if depth:
+                _open(state, record.items if isinstance(record, Sequence) else record.items.values(), depth - 1)
 
 
 def _are_alike(state: State, items: tuple[Value, ...]) -> bool:
@@ -116,14 +132,10 @@ def set_item(
             items_list[index] = value
             state.put(obj.id, record._replace(items=tuple(items_list)))
         else:
-            # Any of the tensors may be the one that is replaced.
-            kept = tuple(Unknown() if _is_tensor(state, one) else one for one in record.items)
+            # Any of the items may be the one that is replaced.
+            kept = (Unknown(),) * len(record.items)
             state.put(obj.id, record._replace(items=(*kept, value), open=True))
             state.decide(("at", obj), Written(index, value))
-
-
-def _is_tensor(state: State, value: Value) -> bool:
-    return isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
 
 
 def call_method(machine: Machine, state: State, obj: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
@@ -288,7 +300,7 @@ _MAPPING: dict[str, Method] = {
     "update": _update,
     "clear": _clear,
     "copy": _copy,
-    "keys": _listing(dict.keys),
+    "keys": _listing(lambda items: map(shown_key, items)),
     "values": _listing(dict.values),
-    "items": _listing(dict.items),
+    "items": _listing(lambda items: ((shown_key(key), value) for key, value in items.items())),
 }

@@ -20,6 +20,10 @@ FIELD = External("dataclasses.field")
 
 def instantiate(machine: Machine, state: State, cls: Ref, args: Args, node: cst.CSTNode) -> Value:
     """Return an object of a class of the program: made, then `__init__` run on it."""
+    if classes.MEMBERS in state.at(cls, Class).attrs:
+        value = args.get(0, "value")
+        member = classes.member_of(state, cls, value)
+        return machine.symbol("member", cls, value) if member is None else member
     base = library_base(state, cls)
     if classes.has_unknown_base(state, cls):
         ref = state.new(Instance(cls, {}, {}, True, node))

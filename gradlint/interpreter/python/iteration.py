@@ -8,12 +8,13 @@ from gradlint.domain.announcement import Assigned
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, SUPPOSED_CALL, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
-from gradlint.interpreter.escape import may_depend_on
+from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.interpreter.escape import may_depend_on, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
-from gradlint.interpreter.python.classes import items_in_order
+from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.kinds import refuses_count, refuses_loop
+from gradlint.interpreter.reachable import shown_key
 from gradlint.interpreter.torch.data_loader import batches
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, module_base, parts
 from gradlint.interpreter.torch.tensor import iterate_tensor
@@ -76,7 +77,7 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
             state.put(value.id, Sequence((), record.kind, record.open, 0 if record.items else record.most))
         return record
     if isinstance(record, Mapping):
-        return Sequence(tuple(record.items), open=record.open)
+        return Sequence(tuple(map(shown_key, record.items)), open=record.open)
     if isinstance(record, Tensor):
         refused = refuses_loop(machine, state, value, node)
         return Sequence(()) if refused else iterate_tensor(machine, state, value, node)
@@ -95,12 +96,15 @@ def _items_of_object(machine: Machine, state: State, record: Instance, node: cst
         if base in DICTS:
             return Sequence(tuple(name for name in record.attrs), open=record.open)
         return Sequence(tuple(parts(record).values()), open=record.open)
+    given = origins(state, record.values()) if isinstance(record.cls, Ref) and base is None else []
+    if any(one.live for one in given):
+        return Sequence((may_depend_on(given, node),), open=True)
     return batches(machine, state, record, node)
 
 
 def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     """a, *b, c = value"""
-    value = _several(state, machine.read(state, instr.src))
+    value = _iterated(machine, state, _several(state, machine.read(state, instr.src)), instr.node)
     dests, star = instr.dests, instr.star
     if refuses_count(machine, state, value, len(dests) - (star >= 0), star >= 0, instr.node):
         machine.lost.append(state)  # Python raises.
@@ -121,6 +125,12 @@ def unpack(machine: Machine, state: State, instr: Unpack) -> None:
     starred = state.new(Sequence(tuple(known[star:end])))
     for dest, item in zip(dests, (*known[:star], starred, *known[end:]), strict=True):
         state.set(dest, item)
+
+
+def _iterated(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> Value:
+    """Return what `__iter__` of an object gives, where its class is one of the program."""
+    method = find_method(state, value, "__iter__") if isinstance(value, Ref) else None
+    return value if method is None else machine.call(state, method, Args(), node)
 
 
 def _several(state: State, value: Value) -> Value:

@@ -123,7 +123,8 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             _spread_gradients(before, other, items.items)
             _spread_flags(before, other, items.items)
             _spread_objects(before, other, items.items)
-    listed = exact and _are_objects(state, iterable, items)
+    written = isinstance(getattr(instr.node, "iter", None), (cst.List, cst.Tuple))
+    listed = exact and (written or _are_objects(state, iterable, items))
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
 

@@ -14,6 +14,8 @@ from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
     Bound,
+    Class,
+    External,
     Instance,
     Mapping,
     NoGradient,
@@ -115,6 +117,8 @@ def operate(
         if inplace and isinstance(left, Unknown) and not is_number(left):
             _may_be_changed(state, result)
         return result
+    if op == "|" and (_is_class(state, left) or _is_class(state, right)):
+        return tuple(part for one in (left, right) for part in (one if type(one) is tuple else (one,)))
     if isinstance(left, Ref) or isinstance(right, Ref):
         return _objects(machine, state, op, left, right, node, inplace)
     if type(left) is tuple and type(right) is tuple and op == "+":
@@ -124,6 +128,15 @@ def operate(
     if inplace and isinstance(left, Unknown) and shares_memory(state, left, op, node):
         return left
     return symbolic(machine, op, left, right, node)
+
+
+def _is_class(state: State, value: Value) -> bool:
+    """Return whether a value is a class, or classes already joined: `Tensor | None`."""
+    if type(value) is tuple:
+        return any(_is_class(state, one) for one in value)
+    if isinstance(value, External):
+        return value.path.rpartition(".")[2][:1].isupper() or value.path.startswith("builtins.")
+    return isinstance(value, Ref) and isinstance(state.heap.get(value.id), Class)
 
 
 def _may_be_changed(state: State, result: Value) -> None:

@@ -17,6 +17,7 @@ from gradlint.interpreter.torch.index import index_tensor, write_tensor
 from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.module import index_module, replace_module
 from gradlint.interpreter.torch.tensor import known_tensor
+from gradlint.interpreter.world.placeholders import taken_by_use
 from gradlint.source.core import Item, SetItem
 
 
@@ -56,6 +57,10 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         kept = state.facts.get(("at", obj, index)) if is_key(index) else None
         if isinstance(kept, (Ref, Unknown)):
             return kept
+        shown = taken_by_use(machine, state, obj, node) if is_key(index) else obj
+        if shown is not obj:
+            _keep(state, obj, index, shown)
+            return shown
         if obj.origin is not None:
             read = Unknown(obj.kind if obj.kind == "array" else None, obj.origin, None, node)
             if is_key(index):

@@ -97,9 +97,10 @@ def check_root(
         machine.emit(refusal.GradientIsNumber(node, call))
         return True
     machine.announce(state, BackwardCalled(node, call, root, index, gradient))
+    if record.grad is not True and not _depends_on_leaves(state, record.node):
+        # What it hangs on is not known; or torch does not take this path, and it stands in for an empty result.
+        state.escape()
     if record.grad is False:
-        if not _depends_on_leaves(state, record.node):
-            state.escape()  # Torch does not take this path, unless the root stands in for an empty result.
         return True
     machine.passes((node, state.site, index))
     if gradient is None and not is_open:

@@ -49,3 +49,10 @@ def bounds_of(state: State, record: Tensor) -> tuple[float, float] | None:
         return None
     name = canonical(made.op)
     return (0, 0) if name in ZEROS else (1, 1) if name in ONES else None
+
+
+def truth_of(record: Tensor) -> bool | None:
+    """Return whether `any` or `all` over no elements is true: torch says False and True, as Python does."""
+    over = record.node.operands.get("input")
+    none_of_them = isinstance(over, Term) and over.shape is not None and 0 in over.shape and record.shape == ()
+    return {"any": False, "all": True}.get(canonical(record.node.op)) if none_of_them else None

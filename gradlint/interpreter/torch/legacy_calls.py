@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from gradlint.domain.announcement import FactorsMoved
@@ -9,7 +11,7 @@ from gradlint.domain.dtype import can_require_grad, is_floating
 from gradlint.domain.refusal.tensors import NumberIndexed
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Tensor, Unknown, Value
-from gradlint.facts import Entry
+from gradlint.facts import Entry, Param
 from gradlint.facts.aliases import canonical
 from gradlint.facts.traits import ALPHA_FIRST, FACTORS_FIRST, VALUE_FIRST
 from gradlint.interpreter.machine import Machine
@@ -24,6 +26,24 @@ def modern(machine: Machine, state: State, entry: Entry, args: Args, node: cst.C
     if entry.name == _BAG:
         args = _weight_second(machine, state, args)
     return args
+
+
+def with_reduction(bound: dict[str, Value], overload: Iterable[Param]) -> dict[str, Value]:
+    """Return the arguments of a loss with the `reduction` that its old `size_average` and `reduce` stand for.
+
+    The old ones win over `reduction` (torch/nn/_reduction.py, `legacy_get_string`).
+    """
+    if "reduce" not in bound and "size_average" not in bound:
+        return bound
+    old = [bound.get(name) for name in ("size_average", "reduce")]
+    if old == [None, None] or all(param.name != "size_average" for param in overload):
+        return bound
+    means, reduces = (True if one is None else one for one in old)
+    kept = {name: value for name, value in bound.items() if name not in ("size_average", "reduce")}
+    if reduces is False:
+        return {**kept, "reduction": "none"}
+    known = isinstance(reduces, bool) and isinstance(means, bool)
+    return {**kept, "reduction": ("mean" if means else "sum") if known else Unknown()}
 
 
 _BAG = "nn.functional.embedding_bag"

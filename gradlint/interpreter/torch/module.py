@@ -41,6 +41,7 @@ from gradlint.interpreter.torch.distributed import WRAPPERS, wrapper_method
 from gradlint.interpreter.torch.distribution import call_distribution
 from gradlint.interpreter.torch.gradient_layout import weight_tags
 from gradlint.interpreter.torch.hooks import HANDLE, call_hooked, is_hooked, remove, run_inside
+from gradlint.interpreter.torch.legacy_calls import with_reduction
 from gradlint.interpreter.torch.module_methods import METHODS, set_attribute
 from gradlint.interpreter.torch.module_parts import fill_container
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of
@@ -107,7 +108,8 @@ def fill_module(machine: Machine, state: State, ref: Ref, path: str, args: Args,
         state.put(ref.id, record._replace(open=True))
         return
     machine.announce(state, ModuleConfigured(node, path, args.positional, args.keywords, args.open))
-    config, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
+    bound, overload = bind(machine, state, entry.sig, args) or bind_loosely(entry.sig, args)
+    config = with_reduction(bound, overload)
     flags = {**defaults_of(overload), **{name: flag_of(machine, state, value) for name, value in config.items()}}
     attrs = dict(record.attrs)
     names = resolve(entry.row.parameters, flags)

@@ -19,7 +19,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import AUTOCAST
 from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.inplace import saved_now
-from gradlint.interpreter.torch.legacy_calls import modern
+from gradlint.interpreter.torch.legacy_calls import modern, with_reduction
 from gradlint.interpreter.torch.operands import bind, bind_loosely, defaults_of, flag_of, operands_of, tensors_in
 from gradlint.interpreter.torch.tensor import NO_TENSOR, absent_gradient, as_tensor, both, either, is_scalar, tensor_at
 from gradlint.shapes.fit import alone, check_of
@@ -71,7 +71,8 @@ class Operation:
         if self.name == "einsum" and len(args.positional) > 1:
             args = args._replace(positional=(args.positional[0], args.positional[1:]))
         args = modern(machine, state, entry, args, node)
-        self.bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
+        bound, self.overload = bind(machine, state, signature, args) or bind_loosely(signature, args)
+        self.bound = with_reduction(bound, self.overload)
         self.mistaken = False
         self.inputs = list(self._inputs(args))
         self.terms: dict[str, object] = {**self.bound, **{one.label: self._term(one) for one in self.inputs}}

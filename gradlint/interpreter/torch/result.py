@@ -275,7 +275,7 @@ SEVERAL: Final = frozenset({"several"})
 
 def several(call: Operation) -> Tags:
     """Why the result of an operation has other than one element, of whatever shape it is; empty if it may have one."""
-    if call.flags.get("reduction") == "none" or call.flags.get("reduce") is False:
+    if call.flags.get("reduction") == "none":
         unreduced = call.entry.sig.param("reduction") is not None and call.machine.assumes
         rests = unreduced and not _has_one_row(call)
         return frozenset({several_rows(call.name, call.node)}) if rests else frozenset()

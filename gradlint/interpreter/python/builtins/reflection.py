@@ -17,7 +17,7 @@ from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import class_of_method, find_in_class, library_base, linear_bases
 from gradlint.interpreter.torch.data_loader import SAMPLER, SET_EPOCH
-from gradlint.interpreter.torch.parameters import is_module_path
+from gradlint.interpreter.torch.parameters import is_module_path, is_unsized
 from gradlint.interpreter.torch.tensor import SUMMARY, class_of
 
 
@@ -44,6 +44,16 @@ _PLAIN_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+_CONSTANTS = (bool, int, float, complex, str, bytes, tuple)
+
+
+def _is_shown(cls: Value) -> bool:
+    """Return whether a class is one of the program, or of torch: it is no type of what it does not make."""
+    return isinstance(cls, Ref) or (
+        isinstance(cls, External) and (cls.path == "builtins.object" or is_module_path(cls.path))
+    )
+
+
 def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> bool | None:
     """isinstance(value, cls), as far as it is known."""
     if type(cls) is tuple:
@@ -51,10 +61,15 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
         if True in answers:
             return True
         return None if None in answers else False
-    if isinstance(value, Ref):
-        return _ref_is_instance(state, value, cls)
+    if cls is None:  # As in `isinstance(x, Tensor | None)`.
+        return None if isinstance(value, Unknown) else value is None
     if isinstance(value, Unknown) or not isinstance(cls, (External, Ref)):
         return None
+    if isinstance(value, Ref):
+        return _ref_is_instance(state, value, cls)
+    if isinstance(cls, Ref):
+        is_constant = value is None or isinstance(value, _CONSTANTS)
+        return False if is_constant and all(map(_is_shown, linear_bases(state, cls))) else None
     if type(value) is tuple and isinstance(cls, External):
         known = cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn."))
         return cls.path == "builtins.tuple" if known else None
@@ -189,10 +204,20 @@ def _type(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     if isinstance(value, Ref):
         record = state[value]
         if isinstance(record, Instance):
-            return record.cls
+            return _class(state, record)
         if isinstance(record, Tensor):
             return class_of(record)
+    if isinstance(value, _CONSTANTS):
+        return External(f"builtins.{type(value).__name__}")
     return machine.symbol("type", value)
+
+
+def _class(state: State, record: Instance) -> Value:
+    """Return the class of an object; that of a lazy module is its own until the first call."""
+    cls = record.cls
+    if isinstance(cls, External) and any(is_unsized(state, value) for value in record.attrs.values()):
+        return External(cls.path.replace("torch.nn.", "torch.nn.Lazy"))
+    return cls
 
 
 def _id(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

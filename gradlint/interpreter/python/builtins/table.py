@@ -104,6 +104,13 @@ def _same(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     return args.positional[0] if args.positional else External("builtins.<same>")
 
 
+def _module_of_name(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """import_module(name), pytest.importorskip(name): what `import` would give; a module of the program is not read."""
+    name = args.positional[0] if len(args.positional) == 1 else None
+    found = machine.program.library(name) if isinstance(name, str) else None
+    return found if isinstance(found, External) else Unknown(syntax=node)
+
+
 def _slice(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     parts = args.positional
     if not parts or len(parts) > 3 or args.open:
@@ -134,6 +141,7 @@ FUNCTIONS: dict[str, Native] = {
     # Decorators with arguments that leave the function as it is.
     "functools.wraps": lambda machine, state, args, node: External("builtins.<same>"),
     "functools.lru_cache": lambda machine, state, args, node: External("builtins.<same>"),
+    **dict.fromkeys(("pytest.importorskip", "importlib.import_module"), _module_of_name),
     "pytest.raises": raises,
     "pytest.warns": lambda machine, state, args, node: values.Context("warned"),
     "warnings.catch_warnings": catch_warnings,
