@@ -109,6 +109,15 @@ def test_a_finding_that_rests_on_many_assumptions_is_info() -> None:
     assert f"more than {MOST_ASSUMPTIONS} different assumptions" in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("slip", "name"), [("optimizer.step", "step"), ("optimizer.zero_gard()", "zero_gard")])
+def test_a_slip_rests_on_its_name_alone_whatever_is_assumed_before_it(slip: str, name: str) -> None:
+    """Nobody writes it for anything else, so it is no less certain below other guesses."""
+    report = next(one for one in check_source(GUESSED.replace("optimizer.step()", slip)) if one.code != "GRD502")
+    assert report.severity == "warning"
+    [assumed] = report.assumptions
+    assert assumed.text.startswith(f"`{name}` is ")
+
+
 def test_a_default_is_no_fact_where_nobody_in_sight_calls() -> None:
     """The finding is there because of the default, and says so."""
     findings = check_source(DEFAULT)

@@ -42,6 +42,10 @@ _EFFECTIVE = ("backward", "zero_grad", "step", "train", "eval")
 _EFFECTS = re.compile(rf"\.({'|'.join(_EFFECTIVE)})\s*(#.*)?$", re.MULTILINE)
 
 
+def _is_method_by_name(node: cst.Attribute) -> Assumption:
+    return Assumption("name", node.attr.value, "a method", node)
+
+
 class FlagDetector(Detector[None]):
     """Needs no facts but the value at hand."""
 
@@ -59,7 +63,10 @@ class FlagDetector(Detector[None]):
         if isinstance(it.node, cst.Attribute):
             if self._is_method(state, it.value, it.node.attr.value):
                 self._reported.add(it.node)
-                self.report(MethodNotCalled(it.node))
+                # Whatever else is assumed: nobody names it for anything but its effect.
+                enough = self.machine.assumed and it.node.attr.value in _EFFECTIVE
+                with self.machine.assuming(*(_is_method_by_name(it.node),) if enough else ()):
+                    self.report(MethodNotCalled(it.node))
         elif _is_flag(it.node) and known_tensor(self.machine, state, it.value) is not None:
             self.report(FlagCompared(it.node))
 
@@ -76,8 +83,8 @@ class FlagDetector(Detector[None]):
             if isinstance(node, cst.Attribute) and node not in self._reported:
                 name = node.attr.value
                 if name in _EFFECTIVE and name not in own:
-                    self.machine.assume(Assumption("name", name, "a method", node))
-                    self.report(MethodNotCalled(node))
+                    with self.machine.assuming(_is_method_by_name(node)):
+                        self.report(MethodNotCalled(node))
 
     @cached_property
     def _reported(self) -> set[cst.CSTNode]:

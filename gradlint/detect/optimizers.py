@@ -261,9 +261,10 @@ class MembershipDetector(Detector[Membership]):
             idle = all(_has_no_gradient(state, leaf) for leaf in own)
             fed_own = set() if idle else {fed[leaf] for leaf in own if leaf in fed}
             # Another optimizer trains what it holds.
-            elsewhere = idle and (not own.isdisjoint(self.facts.reached) or self._is_shared(state, it.optimizer, own))
+            shared = self._is_shared(state, it.optimizer, own)
+            elsewhere = shared or (idle and not own.isdisjoint(self.facts.reached))
             for leaf in others:
-                if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own):
+                if _has_gradient(state, leaf) and (fed[leaf] in fed_own or not fed_own or shared):
                     unless = frozenset[int]() if fed_own or elsewhere else own
                     self._judge_missed(state, leaf, unless, optimizer.syntax, elsewhere or _has_twin(state, leaf, own))
 

@@ -22,6 +22,16 @@ class Otherwise(NamedTuple):
     name: str
 
 
+def left_out(count: int, most: int) -> list[int]:
+    """Return which of so many paths do not go on, the last first.
+
+    The first of each half do: both sides of the oldest branch, and of the youngest.
+    """
+    half = count // 2
+    wanted = dict.fromkeys((0, half, 1, half + 1, *range(count)))
+    return sorted(list(wanted)[most:], reverse=True) if count > most else []
+
+
 def note_otherwise(state: State, other: State) -> None:
     """Remember which attributes are other ones on another path, and the tests that came out otherwise there."""
     tests = tuple(

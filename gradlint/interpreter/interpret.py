@@ -53,10 +53,10 @@ from gradlint.interpreter.torch.custom import apply
 from gradlint.interpreter.torch.module_methods import set_training
 from gradlint.interpreter.torch.parameters import LISTS, is_module, module_base, parameters_of
 from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
-from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
+from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
 from gradlint.source.lower.syntax import attributes_in

@@ -23,6 +23,7 @@ from gradlint.domain.clock import look_at_clock
 from gradlint.domain.event import Event, Refusal
 from gradlint.domain.graph import Node
 from gradlint.domain.join import Join
+from gradlint.domain.otherwise import left_out
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import Args, Imported, Ref, Unknown, Value
@@ -225,9 +226,9 @@ class Machine(ABC):
             self.all_assumed = (*self.all_assumed, assumption)
 
     @contextmanager
-    def assuming(self) -> Iterator[None]:
-        """Let what is assumed in the block count for what is run in it alone."""
-        former = self.assumed
+    def assuming(self, *alone: Assumption) -> Iterator[None]:
+        """Let what is assumed in the block count for what is run in it alone; `alone` is all that it rests on."""
+        former, self.assumed = self.assumed, alone or self.assumed
         try:
             yield
         finally:
@@ -323,19 +324,18 @@ class Machine(ABC):
                     kept[index] = joined
                     break
             else:
-                if len(kept) < KEPT:
-                    kept.append(state)
-                else:
-                    self.give_up("paths dropped", node)
-                    self.share_graphs(state)
+                kept.append(state)
+        for index in left_out(len(kept), KEPT):
+            self.give_up("paths dropped", node)
+            self.share_graphs(kept.pop(index))
         return kept
 
-    def share_graphs(self, dropped: State) -> None:
+    def share_graphs(self, path: State) -> None:
         """Announce that the graphs of a path that is not followed any more may be backpropagated on it."""
         if self.program.may_backpropagate and self.search.left > 0:
-            graphs = tuple(self.search.graphs(dropped, dropped.frames[dropped.frame].values()))
+            graphs = tuple(self.search.graphs(path, path.frames[path.frame].values()))
             if graphs:
-                self.announce(dropped, happening.GraphsShared(self.program.nowhere, graphs))
+                self.announce(path, happening.GraphsShared(self.program.nowhere, graphs))
 
     @contextmanager
     def bounded(self, share: float) -> Iterator[None]:

@@ -15,7 +15,8 @@ import libcst as cst
 from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
-from gradlint.interpreter.world.fragment import TRAINING, TRAINING_STEP, Fragment, backpropagating
+from gradlint.interpreter.world.fragment import Fragment
+from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP, backpropagating
 from gradlint.plugins.installed import likened
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment

@@ -69,6 +69,13 @@ def sequence_at(state: State, value: Value) -> Sequence | None:
     return record if isinstance(record, Sequence) else None
 
 
+def shown_key(key: Value) -> Value:
+    """Return the key that a dict of ours has: something unknown, where it is not a constant."""
+    if type(key) is tuple and len(key) == 2 and key[0] == "symbol":
+        return key[1] if isinstance(key[1], Unknown) else Unknown()
+    return key
+
+
 def known_items(state: State, value: Value) -> tuple[Value, ...] | None:
     """Return the items of a tuple or list of which all are known; None for any other value."""
     record = sequence_at(state, value)

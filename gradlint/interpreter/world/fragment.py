@@ -8,7 +8,7 @@ for the parameters of a function that nothing in the file calls, and in which a 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, field
@@ -64,6 +64,7 @@ class Names:
         self.results: dict[str, list[cst.Call]] = {}
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
         self.items: dict[str, list[cst.Call]] = {}
+        self.taken: list[tuple[str, cst.Subscript]] = []
         self._called: set[str] = set()
         self._loops: list[tuple[frozenset[str], cst.CSTNode]] = []
         self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
@@ -184,8 +185,10 @@ class Names:
         return None if name is None else self.uses.setdefault(name, _Uses(place))
 
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
-        """Note that a value gets a further name."""
+        """Note that a value gets a further name, or an item of one its first."""
         name, other = spelled(wrapped(given)), spelled(place)
+        if isinstance(given, cst.Subscript) and other is not None:
+            self.taken.append((other, given))
         if name is not None and other is not None:
             self.kept_as[name] = other
 
@@ -311,6 +314,8 @@ class Supposed:
         makers = set(_makers(names))
         for name, place in free.items():
             role, kind = _role(attribute_of(name), names.uses_of(name))
+            if role == "an optimizer" and _are_listed(names.results.get(name, ())):
+                continue  # It moves what stands there, such as an image, and no network.
             if role is not None and name not in makers:
                 self.roles.setdefault(role, {})[name] = place
                 self.assumptions.append(Assumption(kind, name, role, place))
@@ -328,6 +333,13 @@ class Supposed:
     def names(self) -> AbstractSet[str]:
         """The names that are supposed to be something."""
         return {name for group in self.roles.values() for name in group}
+
+
+def _are_listed(makers: Sequence[cst.Call]) -> bool:
+    """Return whether all that make an optimizer give it a list of single tensors: `Adam([image])`."""
+    given = [call.args[0].value for call in makers if call.args]
+    names = [[one.value for one in each.elements] for each in given if isinstance(each, cst.List)]
+    return 0 < len(makers) == len(names) and all(isinstance(one, cst.Name) for each in names for one in each)
 
 
 class Fragment(Supposed):
@@ -379,7 +391,7 @@ def _makers(names: Names) -> Iterator[str]:
 
 
 def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
-    """Yield the calls that give what the file then uses as a network, a loss function or an optimizer."""
+    """Yield what gives what the file then uses as a network, a loss function, an optimizer or a scaler."""
     for place, calls in names.results.items():
         name = attribute_of(place)
         uses = names.uses_of(place)
@@ -389,6 +401,10 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
                 yield wrapped(call), Assumption(kind, name, role, call)
             elif place != name and uses.called and guesses.is_layer(called_name(wrapped(call)), name):
                 yield wrapped(call), Assumption("use", name, "a network", call)
+    for place, item in names.taken:
+        role, kind = _role(attribute_of(place), names.uses_of(place))
+        if role in ("an optimizer", "a gradient scaler"):
+            yield item, Assumption(kind, attribute_of(place), role, item)
     for place in names.items.keys() & names.called_items:
         name = attribute_of(place)
         for call in names.items[place] if place != name else ():
@@ -437,31 +453,8 @@ _WRAPPERS = frozenset(
 """Functions and classes that give back, or stand for, the network that they are given."""
 
 
-def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
-    """Return the functions and classes that backpropagate, or clear gradients, and the file that has some such code."""
-    found: set[cst.CSTNode] = set()
-    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(module, (module,))]
-    while stack:
-        node, around = stack.pop()
-        kind = type(node)
-        if kind is cst.Attribute and node.attr.value in TRAINING:  # type: ignore[attr-defined]
-            found.update(around)
-        if kind is cst.FunctionDef or kind is cst.ClassDef:
-            around = (*around, node)
-            if node.name.value == TRAINING_STEP:  # type: ignore[attr-defined]
-                found.update(around)
-        stack.extend([(part, around) for part in parts(node)])
-    return found
-
-
 OF_GRAPHS = frozenset({"backward", "detach", "detach_", "grad", "grad_fn", "requires_grad", "requires_grad_"})
 """Attributes that nobody asks of data: they are about graphs."""
-
-TRAINING_STEP = "training_step"
-"""The method of a Lightning module whose result Lightning backpropagates."""
-
-TRAINING = ("backward", "backwards", "zero_grad")
-"""Attributes that a function names which trains; `backwards` is a frequent slip."""
 
 
 def is_untyped(param: Param) -> bool:

@@ -330,6 +330,21 @@ def made_by_use(machine: Machine, state: State, given: Value, args: Args, node: 
     return given if assumption is None else _supposed(machine, state, assumption, args.values(), node)
 
 
+def taken_by_use(machine: Machine, state: State, given: Value, node: cst.CSTNode) -> Value:
+    """Return what an item of something unknown is, by what the file does with it; `given` where nothing says.
+
+    The only optimizer of the file holds the parameters of the object whose method takes it.
+    """
+    if not machine.assumes or not machine.program.may_backpropagate:
+        return given
+    made = machine.program.fragment_at(state).made
+    if node not in made:
+        return given
+    optimizers = {one.subject for one in made.values() if one.role == "an optimizer"}
+    held = (state.locals.get("self"),) if len(optimizers) == 1 else ()
+    return _supposed(machine, state, made[node], held, node)
+
+
 def _supposed(
     machine: Machine, state: State, assumption: Assumption, given: Iterable[Value], node: cst.CSTNode
 ) -> Value:
