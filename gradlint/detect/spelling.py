@@ -270,7 +270,10 @@ def _is_plain_tensor(made: Node) -> bool:
 
     These have methods of their own, such as `apply`, where tensors have only `apply_`.
     """
-    sources = [node for node in reachable([made], inputs, _MOST) if not node.edges]
+    found = list(reachable([made], inputs, _MOST))
+    if any(node.op.startswith(SUPPOSED_CALL) for node in found):
+        return False  # An item of what a network gives may be a dictionary, too.
+    sources = [node for node in found if not node.edges]
     return _is_from_torch(made) and all(node.leaf is not None or canonical(node.op) in FACTORIES for node in sources)
 
 

@@ -16,7 +16,7 @@ from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBeg
 from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, Mapping, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.attribute import loosen
@@ -29,7 +29,7 @@ from gradlint.interpreter.python.operators import symbolic
 from gradlint.interpreter.python.widen import widen
 from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.torch.transform.levels import refuses_test
-from gradlint.source.core import Block, Const, For, While
+from gradlint.source.core import Append, Block, Const, For, If, While
 
 ITERATIONS = 2
 EXACT = 8
@@ -127,6 +127,19 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     listed = exact and (written or _are_objects(state, iterable, items))
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
     return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
+
+
+def _open_gathered(machine: Machine, state: State, block: Block) -> None:
+    """Let what a comprehension gathers have more items: of those that it was not run over, or by another outcome."""
+    for instr in block:
+        if isinstance(instr, Append):
+            gathered = machine.read(state, instr.target)
+            record = state.heap.get(gathered.id) if isinstance(gathered, Ref) else None
+            if isinstance(gathered, Ref) and isinstance(record, (Sequence, Mapping)):
+                state.put(gathered.id, record._replace(open=True))
+        elif isinstance(instr, (If, For)):
+            for part in (instr.then, instr.orelse) if isinstance(instr, If) else (instr.body,):
+                _open_gathered(machine, state, part)
 
 
 def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> None:
