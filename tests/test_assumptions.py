@@ -9,6 +9,7 @@ import pytest
 
 from gradlint import check_paths, check_source
 from gradlint.entrypoints.cli import main
+from gradlint.interpreter.sides import without_sides
 from gradlint.judgement import MOST_ASSUMPTIONS
 from tests.harness.report import report_of, written
 
@@ -177,6 +178,55 @@ def test_a_caller_in_another_file_proves_a_finding(tmp_path: Path) -> None:
     [proven] = check_paths([engine, train]).findings
     assert (proven.filename, proven.span) == (alone.filename, alone.span)
     assert (proven.severity, proven.assumptions) == ("error", ())
+
+
+HALVED = """import torch
+
+
+def halved(x, sizes, halves):
+    if sizes is None:
+        sizes = x.shape[1:]
+    if halves:
+        return x.view(len(x), *sizes) / 2
+    return x.sum()
+"""
+
+CALLS_HALVED = """import sys
+
+import torch
+from halved import halved
+
+halved(torch.ones(4, 3), (5,), "--half" in sys.argv)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity", "assumed"),
+    [
+        ("", "", "warning", ["`halves` is true in the call from another file"]),
+        ("if halves:", "if len(x):", "error", []),
+        ("x.sum()", "torch.ones(3, 4).view(13)", "error", []),
+        ("x.view(len(x), *sizes)", "torch.ones(3, 4).view(13)", "error", []),
+    ],
+    ids=["open", "decided", "on the other side", "by itself"],
+)
+def test_an_open_test_in_another_file_is_an_assumption(
+    tmp_path: Path, old: str, new: str, severity: str, assumed: list[str]
+) -> None:
+    """With just these values nobody may ever go there; what the other file shows by itself does not rest on them."""
+    halved, calls = tmp_path / "halved.py", tmp_path / "calls.py"
+    halved.write_text(HALVED.replace(old, new) if old else HALVED, encoding="utf-8")
+    calls.write_text(CALLS_HALVED, encoding="utf-8")
+    finding = check_paths([halved, calls]).findings[-1]
+    assert (finding.code, finding.severity) == ("GRD704", severity)
+    assert [one.text for one in finding.assumptions] == assumed
+
+
+def test_what_happens_however_a_test_comes_out_rests_on_none() -> None:
+    """Each of two tests may come out either way, and then one that must be true."""
+    every = {frozenset({(1, one), (2, two), (3, True)}) for one in (True, False) for two in (True, False)}
+    assert min(without_sides(every), key=len) == {(3, True)}
+    assert min(without_sides(set(list(every)[:3])), key=len) != {(3, True)}
 
 
 def test_explain_shows_the_assumptions_of_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,9 +13,9 @@ import libcst as cst
 
 from gradlint.domain.frozen import Frozen
 
-AssumptionKind: TypeAlias = Literal["name", "use", "default", "option", "size"]
+AssumptionKind: TypeAlias = Literal["name", "use", "default", "option", "size", "branch"]
 """What an assumption is drawn from: the name of a variable, what the program does with it, the default value of a
-parameter, or that it may have others, a size that is not known."""
+parameter, or that it may have others, a size that is not known, a test that may come out either way."""
 
 
 class Assumption(Frozen):
@@ -33,6 +33,8 @@ class Assumption(Frozen):
             return f"`{self.subject}` has its default value: nobody in sight calls the function with another"
         if self.kind == "option":
             return f"`{self.subject}` may be called with other values than the defaults of its parameters"
+        if self.kind == "branch":
+            return f"`{self.subject}` is {self.role} in the call from another file"
         if self.kind == "size":
             return f"`{self.subject}` gets {self.role}"
         return f"`{self.subject}` is {self.role}, by its {self.kind}"

@@ -78,6 +78,7 @@ def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     if type(func) is Ref:
         enter_module(machine, state, func, instr.node)
         func = _unwrapped(machine, state, func)
+    machine.path = state
     target = as_function(machine, state, func, args)
     if target is None:
         state.set(instr.dest, call_value(machine, state, func, args, instr.node))
@@ -191,6 +192,7 @@ def _call_method(
 def call_in_place(machine: Machine, state: State, func: Value, args: Args, node: cst.CSTNode) -> Value:
     """Call any value where the program cannot split: of several outcomes the first that remains goes on."""
     machine.work()
+    machine.path = state
     target = as_function(machine, state, func, args)
     if target is None:
         return call_value(machine, state, func, args, node)

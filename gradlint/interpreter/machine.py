@@ -30,6 +30,7 @@ from gradlint.domain.value import Args, Imported, Ref, Unknown, Value
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.consumer import Consumer
 from gradlint.interpreter.reachable import Search
+from gradlint.interpreter.sides import Sides
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
 from gradlint.source.lower.syntax import assigned_only
@@ -212,6 +213,9 @@ class Machine(ABC):
         """Whether values may be made up for what nobody in sight gives."""
         self.entered: cst.CSTNode | None = None
         """The call by which this file has run into the code of another, while it runs."""
+        self.sides = Sides()
+        self.path = State()
+        """The path on which something happens."""
         self.assumed: tuple[Assumption, ...] = ()
         """What has been assumed on the way to what is run now."""
         self.all_assumed: tuple[Assumption, ...] = ()
@@ -243,6 +247,7 @@ class Machine(ABC):
 
     def announce(self, state: State, announcement: Announcement) -> None:
         """Call the listeners with what happens on the path of a state."""
+        self.path = state
         for hear in self._handlers[type(announcement)]:
             hear(state, announcement)
         if self.observer is not None:
@@ -268,6 +273,7 @@ class Machine(ABC):
             if step is not None:
                 self.budget -= len(states)
                 for state in states:
+                    self.path = state
                     step(self, state, instr)
                 if self.lost:
                     states = self._without_lost(states)
@@ -385,7 +391,8 @@ class Machine(ABC):
         seen = len(self.events)
         self.announce(state, happening.RunEnded(node, self.is_complete))
         dispelled = {id(event) for event, place in self.doubtful if place in self.passed}
-        return [event for event in self.events[:seen] if id(event) not in dispelled], self.events[seen:]
+        said = self.sides.resting(event for event in self.events[:seen] if id(event) not in dispelled)
+        return [event for event in said if self.assumes or not event.assumptions], self.events[seen:]
 
     @property
     def is_complete(self) -> bool:
@@ -461,6 +468,7 @@ class Machine(ABC):
             event = replace(event, assumptions=tuple(dict.fromkeys((*self.assumed, *event.assumptions))))
         if self.entered is not None:
             event = replace(event, caller=self.entered)
+            self.sides.meet(event, self.path)
         if self.entrance is not None:
             event = replace(event, installed=True)
         self.events.append(event)

@@ -147,6 +147,8 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     region = machine.open(state)
     other = state.fork()
     assert state.history is not None
+    if machine.entered is not None:
+        machine.sides.tests[state.history.number] = getattr(instr.node, "test", instr.node)
     assume(state, test, True, state.history.number)
     assume(other, test, False, state.history.number)
     after = machine.run(instr.then, [state])

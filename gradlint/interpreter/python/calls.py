@@ -109,6 +109,7 @@ def _run_other_file(
         return unfollowed(machine, state, function, args, node, "calls into other files", consumer)
     before, machine.foreign_limit = machine.budget, machine.budget - machine.allowance
     detour, machine.entered = machine.detour, node
+    machine.sides.enter()
     try:
         results = run_body(machine, state, function, args, node, consumer)
     finally:

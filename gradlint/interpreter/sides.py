@@ -1,0 +1,82 @@
+"""Open tests in a call into another file: what happens there may rest on how they come out.
+
+Who calls a function of another file gives it values, and whether a test in it that is open comes out as it must for
+what happens there with just these values stands nowhere: it is an assumption of the event. What happens however the
+test comes out does not rest on it, nor does what the other file shows by itself (`gradlint.settled.grounded`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import libcst as cst
+
+from gradlint.domain.assumption import Assumption
+from gradlint.domain.event import Event
+from gradlint.domain.graph import fresh_number
+from gradlint.domain.state import State
+from gradlint.source.lower.syntax import code_of
+
+Taken: TypeAlias = "frozenset[tuple[int, bool]]"
+"""How open tests have come out, each by the number of its fork."""
+
+
+@dataclass(slots=True)
+class Sides:
+    """The open tests since this file has run into another one: `entrance` is a number that is less than theirs.
+
+    `tests` are their nodes by the numbers of their forks. `met` are the events in other files, each with how tests had
+    come out there.
+    """
+
+    entrance: int = 0
+    tests: dict[int, cst.CSTNode] = field(default_factory=dict)
+    met: list[tuple[Event, Taken]] = field(default_factory=list)
+
+    def enter(self) -> None:
+        """Begin a call into another file."""
+        self.entrance = fresh_number()
+
+    def meet(self, event: Event, path: State) -> None:
+        """Note how the tests since the call have come out on the path of an event; `assume` keeps them with its facts.
+
+        Where two paths were joined, those are gone that came out otherwise on each.
+        """
+        forks = (one for one in path.facts if type(one) is int and one > self.entrance and one in self.tests)
+        self.met.append((event, frozenset((one, path.facts[one] is True) for one in forks)))
+
+    def resting(self, events: Iterable[Event]) -> list[Event]:
+        """Return the events, each with the assumptions that tests come out as they must for it."""
+        ways: dict[Event, set[Taken]] = {}
+        for event, taken in self.met:
+            ways.setdefault(event, set()).add(taken)
+        needed = {event: min(without_sides(taken), key=_first) for event, taken in ways.items()}
+        return [self._resting(event, needed.get(event, frozenset())) for event in events]
+
+    def _resting(self, event: Event, needed: Taken) -> Event:
+        more = [
+            Assumption("branch", " ".join(code_of(self.tests[one]).split()), str(holds).lower(), self.tests[one])
+            for one, holds in sorted(needed)
+        ]
+        return replace(event, assumptions=(*event.assumptions, *more)) if more else event
+
+
+def _first(way: Taken) -> tuple[int, list[tuple[int, bool]]]:
+    """Return what puts the way of the fewest tests first, and of these that of the earliest."""
+    return len(way), sorted(way)
+
+
+def without_sides(ways: set[Taken]) -> set[Taken]:
+    """Return the ways, and those in which a test is left out that comes out either way."""
+    every = set(ways)
+    waiting = list(ways)
+    while waiting:
+        way = waiting.pop()
+        for number, holds in way:
+            rest = way - {(number, holds)}
+            if rest not in every and rest | {(number, not holds)} in every:
+                every.add(rest)
+                waiting.append(rest)
+    return every
