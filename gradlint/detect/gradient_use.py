@@ -14,7 +14,7 @@ import libcst as cst
 
 from gradlint.domain.graph import Tri
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Ref, Tensor
+from gradlint.domain.value import Ref, Tensor, Unknown
 from gradlint.interpreter.torch.parameters import members_of
 from gradlint.interpreter.torch.tensor import is_absent
 
@@ -204,3 +204,23 @@ def was_cleared(state: State, param: Ref) -> bool:
     """Return whether the program has cleared a gradient, as an iteration begins; one never filled is no sign."""
     record = state.heap.get(param.id)
     return isinstance(record, Tensor) and record.accumulated is not None
+
+
+class Fork(NamedTuple):
+    """A fork on a path, and the test that was undecided there."""
+
+    number: int
+    test: object
+
+
+def forks_since(state: State, number: int) -> list[Fork]:
+    """Return where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
+    keys = list(state.facts)
+    forks = zip(keys, [*keys[1:], None], strict=True)
+    return [Fork(one, test) for one, test in forks if type(one) is int and one > number]
+
+
+def is_remainder(test: object) -> bool:
+    """Return whether a test is about a remainder, which counts, and says nothing about data."""
+    key = test.key if isinstance(test, Unknown) else None
+    return key is not None and (key[0] == "%" or any(map(is_remainder, key[1:])))

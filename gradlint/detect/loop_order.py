@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -53,13 +52,6 @@ class Given(PathFact):
     """
 
 
-class Fork(NamedTuple):
-    """A fork on a path, and the test that was undecided there."""
-
-    number: int
-    test: object
-
-
 @dataclass
 class Steps:
     """What is known of a run, by the addresses of optimizers and of leaves that the program updates by hand.
@@ -72,7 +64,8 @@ class Steps:
     iteration belongs to. `clearing`: where gradients were cleared last, by optimizer. `wasted`: a backward whose
     gradients are cleared unused, and where, by optimizer. `empty`: the first iteration in which a step of an optimizer
     found no gradients after a zero_grad, or since it was made, by both. `stepped`: the optimizers that step anywhere,
-    or may, and `steps` where they do. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork
+    or may, and `steps` where they do. `owners`: by optimizer, the name of the object one of whose methods gives its
+    parameters. `ran`: the optimizers that have stepped. `nth`: the step on one side of a fork
     where a remainder is tested, by the optimizer and the fork's number. `entered` and `trained`: the last iterations in
     which a network was called, and a backward run; -1 is outside of all loops, and -2 means never.
     """
@@ -91,6 +84,7 @@ class Steps:
     wasted: dict[int, tuple[cst.CSTNode, cst.CSTNode]] = field(default_factory=dict)
     empty: dict[tuple[int, cst.CSTNode], int] = field(default_factory=dict)
     stepped: set[int] = field(default_factory=set)
+    owners: dict[int, str] = field(default_factory=dict)
     steps: set[cst.CSTNode] = field(default_factory=set)
     ran: set[int] = field(default_factory=set)
     nth: dict[tuple[int, int], cst.CSTNode] = field(default_factory=dict)
@@ -113,6 +107,8 @@ class LoopOrderDetector(Detector[Steps]):
         record = state[it.optimizer]
         if isinstance(record, Instance) and isinstance(record.cls, External):
             self.facts.stepping.append(it.optimizer.id)
+            if isinstance(it.node, cst.Call) and it.node.args:
+                self.facts.owners[it.optimizer.id] = _owner_of(it.node.args[0].value)
             use.enter(state, it.optimizer.id, Order(made=(fresh_number(), ())))
 
     def on_parameters_taken(self, state: State, it: announcement.ParametersTaken) -> None:
@@ -140,11 +136,13 @@ class LoopOrderDetector(Detector[Steps]):
 
     def on_escaped(self, state: State, it: announcement.Escaped) -> None:
         """Take something unknown that is given an optimizer to step, and one that is given parameters to clear them."""
-        if not self.machine.program.may_backpropagate:
+        owner = "" if it.values else _owner_of(it.node)
+        if not self.machine.program.may_backpropagate or not (it.values or owner in self.facts.owners.values()):
             return
         reached = _reached(state, it.values)
         held = {one: {one, *(param.id for param in use.params_of(state, one))} for one in self.facts.stepping}
-        given = [one for one in held if not held[one].isdisjoint(reached)]
+        owned = {one for one in held if owner and owner == self.facts.owners.get(one)}
+        given = [one for one in held if one in owned or not held[one].isdisjoint(reached)]
         name = called_name(it.node)
         looks = self.machine.assumes and (
             guesses.only_looks(name)
@@ -177,7 +175,7 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _is_method_of_holder(self, state: State, it: announcement.Escaped, name: str) -> bool:
         """Return whether optimizers reach an unknown method by its object alone, and its name speaks of no training."""
-        receiver, *others = it.values
+        receiver, *others = it.values or (None,)
         key = receiver.key if isinstance(receiver, Unknown) else None
         if key is not None and key[0] == "attr" and isinstance(key[1], Ref):
             receiver = key[1]  # As `self.losses.append(...)`, where nothing is known of the list.
@@ -366,8 +364,8 @@ class LoopOrderDetector(Detector[Steps]):
 
     def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
         unused = state.facts.get(UnusedOf(optimizer))
-        forks = _forks_since(state, unused.since) if isinstance(unused, Unused) and unused.alone else []
-        if forks and _is_remainder(forks[-1].test):
+        forks = use.forks_since(state, unused.since) if isinstance(unused, Unused) and unused.alone else []
+        if forks and use.is_remainder(forks[-1].test):
             self.facts.nth[optimizer, forks[-1].number] = step
 
     def _judge_loop(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
@@ -464,13 +462,13 @@ class LoopOrderDetector(Detector[Steps]):
         """Report gradients cleared on the side of a fork that makes no step, by what every iteration comes to."""
         iteration = self._iteration()
         loop = self.facts.loops.get(iteration)
-        forks = _forks_since(state, unused.since)
+        forks = use.forks_since(state, unused.since)
         if not forks and iteration != unused.iteration and loop is not None:
             same = loop == self.facts.loops.get(unused.iteration)
             state.decide(ThrownAway(optimizer), Cleared(unused.backward, node, loop) if same else None)
         if iteration == unused.iteration:
             forks = forks[-1:]  # What follows the test of the step does not follow another one.
-        elif loop != self.facts.loops.get(unused.iteration) or _forks_since(state, iteration):
+        elif loop != self.facts.loops.get(unused.iteration) or use.forks_since(state, iteration):
             return
         for fork in forks:
             step = self.facts.nth.get((optimizer, fork.number))
@@ -609,8 +607,15 @@ def _last_name(node: cst.CSTNode) -> str:
     return name.value if isinstance(name, cst.Name) else ""
 
 
+def _owner_of(call: cst.CSTNode) -> str:
+    """Return the name of the object a method of which is called: `model` for `self.model.parameters()`."""
+    return _last_name(call.func.value) if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) else ""
+
+
 def _is_of_network(state: State, it: announcement.Escaped, name: str) -> bool:
     """Return whether an unknown method of a network is called whose name speaks of no gradients."""
+    if not it.values:
+        return not guesses.may_train(name)
     receiver = it.values[0]
     method = isinstance(it.node, cst.Call) and isinstance(it.node.func, cst.Attribute) and isinstance(receiver, Ref)
     return method and is_module(state, receiver) and not guesses.may_backpropagate(name) and "zero" not in name
@@ -630,16 +635,3 @@ def _mixed(state: State, used: Used | None, certain: set[int], node: cst.CSTNode
         return None
     kept = tuple(one for one in used.gradients if one.leaf in certain and use.is_sum(state, one))
     return (node, Used(used.step, kept)) if kept else None
-
-
-def _forks_since(state: State, number: int) -> list[Fork]:
-    """Return where this path went one of two ways: what `assume` notes after the number of a fork is its test."""
-    keys = list(state.facts)
-    forks = zip(keys, [*keys[1:], None], strict=True)
-    return [Fork(one, test) for one, test in forks if type(one) is int and one > number]
-
-
-def _is_remainder(test: object) -> bool:
-    """Return whether a test is about a remainder, which counts, and says nothing about data."""
-    key = test.key if isinstance(test, Unknown) else None
-    return key is not None and (key[0] == "%" or any(map(_is_remainder, key[1:])))

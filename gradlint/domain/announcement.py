@@ -192,7 +192,10 @@ class Prepared(Announcement):
 
 
 class Escaped(Announcement):
-    """Values are given to something that is not known, which may do with them whatever can be done."""
+    """Values are given to something that is not known, which may do with them whatever can be done.
+
+    There are none where nothing is known of any, and of the object whose method is called.
+    """
 
     values: tuple[Value, ...]
 

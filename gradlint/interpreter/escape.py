@@ -36,9 +36,10 @@ def unknown_call(
     if called_name(node) in guesses.CLEARING:
         machine.announce(state, GradientsCleared(node, ()))
     values = tuple(value for value in values if _holds(state, value))
+    if values or machine.hides_parameters:
+        machine.announce(state, Escaped(node, values))
     if not values:
         return Unknown(syntax=node)
-    machine.announce(state, Escaped(node, values))
     escape(machine, state, values, node)
     if machine.frozen and may_thaw and not _leaves_frozen(machine, node):
         thaw(machine, state, values)

@@ -195,6 +195,8 @@ class Machine(ABC):
         self.recomputed: dict[int, object] = {}
         self.checkpoints: list[cst.CSTNode] = []
         """The checkpoints, not reentrant ones, whose function runs now, from the outermost in."""
+        self.hides_parameters = False
+        """Whether an optimizer trains a network that is not in sight."""
         self.hooked: set[int] = set()
         self.consumers: dict[int, Consumer] = {}
         self.hooked_elsewhere: set[Value] = set()

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.event import Event
+from gradlint.domain.event import Event, Reveal
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import State
 from gradlint.source.lower.syntax import code_of
@@ -44,6 +44,8 @@ class Sides:
 
         Where two paths were joined, those are gone that came out otherwise on each.
         """
+        if not self._is_met(event):
+            return
         forks = (one for one in path.facts if type(one) is int and one > self.entrance and one in self.tests)
         self.met.append((event, frozenset((one, path.facts[one] is True) for one in forks)))
 
@@ -53,7 +55,11 @@ class Sides:
         for event, taken in self.met:
             ways.setdefault(event, set()).add(taken)
         needed = {event: min(without_sides(taken), key=_first) for event, taken in ways.items()}
-        return [self._resting(event, needed.get(event, frozenset())) for event in events]
+        return [self._resting(event, needed[event]) if self._is_met(event) else event for event in events]
+
+    @staticmethod
+    def _is_met(event: Event) -> bool:
+        return event.caller is not None and not isinstance(event, Reveal)
 
     def _resting(self, event: Event, needed: Taken) -> Event:
         more = [

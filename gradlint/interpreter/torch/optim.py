@@ -82,6 +82,7 @@ def _unseen_parameter(machine: Machine, state: State, node: cst.CSTNode) -> Ref:
             found.setdefault(one.syntax, leaf)
     if len(found) == 1 and isinstance(only := next(iter(found.values())), Ref):
         return only
+    machine.hides_parameters = True
     made = new_leaf(state, node, parameter=True, tags=UNCOUNTED | {SUMMARY, NOT_SHOWN})
     state.put(made.id, tensor_at(state, made)._replace(accumulated=Unknown("gradient")))
     machine.announce(state, announcement.NetworkSupposed(node, (made,)))

@@ -39,7 +39,8 @@ _CUSTOMS = {
 }
 """Names that every program about torch gives to the same things."""
 
-_MODULE_ONLY = frozenset({"parameters", "named_parameters", "train", "eval", "state_dict", "load_state_dict"})
+_PARAMETERS = frozenset({"parameters", "named_parameters"})
+_MODULE_ONLY = _PARAMETERS | {"train", "eval", "state_dict", "load_state_dict"}
 
 
 @dataclass
@@ -386,7 +387,8 @@ def _makers(names: Names) -> Iterator[str]:
     for place, calls in names.results.items():
         for call in calls:
             maker = _maker(call)
-            if maker is not None and _is_network(attribute_of(place), names.uses_of(place)):
+            uses = None if maker is None else names.uses_of(place)
+            if maker and uses and (uses.attributes & _PARAMETERS or _is_network(attribute_of(place), uses)):
                 yield maker
 
 
