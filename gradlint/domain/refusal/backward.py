@@ -127,10 +127,10 @@ class GradOption(Refusal):
 
     "materialize": `materialize_grads=True` with `allow_unused=False`. "batched": `is_grads_batched=True` without
     gradients to start from, "flat" with one that has no dimension, "sizes" with several of other first sizes.
-    "inputs": among the inputs is a text, a number or a pair.
+    "inputs": among the inputs is a text, a number or a pair. "variables": `grad_tensors` by both its names.
     """
 
-    reason: Literal["materialize", "batched", "flat", "sizes", "inputs"]
+    reason: Literal["materialize", "batched", "flat", "sizes", "inputs", "variables"]
 
 
 class UnusedGradientUsed(Refusal):
