@@ -72,10 +72,10 @@ class SecondBackward(Refusal):
     carried: ClassVar = "graph"
 
 
-Unsupported: TypeAlias = Literal["slope", "without-q", "complete"]
+Unsupported: TypeAlias = Literal["slope", "without-q", "complete", "sparse"]
 """Why an operation has no backward: it was computed in place with a negative slope, or it is a QR decomposition.
 
-That is one without Q, or with a complete Q of more rows than the matrix has columns.
+That is one without Q, or with a complete Q of more rows than the matrix has columns. Or its input is sparse.
 """
 
 
