@@ -8,10 +8,12 @@ import json
 from collections.abc import Iterator, Mapping
 from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from gradlint.domain.frozen import Frozen
+from gradlint.domain.release import Release
 from gradlint.facts.row import NO_CONSTANT, Cond, MustMay, Param, Point, Row, Signature, Sum, Value
+from gradlint.facts.versions import stated
 
 _ORIGINS: Mapping[str, Literal["op_db", "module_db", "recipe"]] = {"": "op_db", "m": "module_db", "r": "recipe"}
 
@@ -88,13 +90,41 @@ def load() -> Table:
     return Table(json.loads(text))
 
 
-@functools.cache
 def fact(name: str) -> Entry | None:
-    """Return the entry of a name below `torch`; None if the table has none."""
-    return load().find(name)
+    """Return the entry of a name below `torch`, in the release that the project uses; None if the table has none."""
+    release = stated()
+    return load().find(name) if release is None else _fact(name, release)
 
 
 @functools.cache
+def _fact(name: str, release: Release) -> Entry | None:
+    entry, raw = load().find(name), older(release)["rows"].get(name)
+    return entry if entry is None or raw is None else Entry(name, decode_row(raw), entry.sig)
+
+
+class Older(TypedDict):
+    """What an older release does otherwise: rows by name, and operations whose derivative has none, as words."""
+
+    rows: dict[str, dict[str, Any]]
+    once_only: str
+
+
+@functools.cache
+def _olders() -> dict[str, Older]:
+    found: dict[str, Older] = json.loads(
+        resources.files("gradlint.facts").joinpath("older.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+@functools.cache
+def older(release: Release | None) -> Older:
+    """Return what the first release of those measured does that is this one or a later one."""
+    measured = {one: found for text, found in _olders().items() if (one := Release.of(text)) is not None}
+    first = None if release is None else min((one for one in measured if one >= release), default=None)
+    return {"rows": {}, "once_only": ""} if first is None else measured[first]
+
+
 def method_fact(name: str) -> Entry | None:
     """Return the entry of a method of tensors."""
     return fact(f"Tensor.{name}")

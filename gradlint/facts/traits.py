@@ -71,6 +71,12 @@ ARITHMETIC: Final = _trait("arithmetic")
 UPDATES: Final = _trait("updates")
 """In place, moves the value by what is given: a step of an optimizer, or an average."""
 
+SPARSE_KEEPS: Final = _trait("sparse_keeps")
+"""Gives a sparse tensor for a sparse one, alone or with a number."""
+
+SPARSE_WITHOUT_BACKWARD: Final = _trait("sparse_without_backward")
+"""Takes a sparse tensor, and raises in backward, whatever gradient arrives."""
+
 DENSE_ONLY: Final = _trait("dense_only")
 """Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
 

@@ -626,3 +626,26 @@ def _runs(function: Callable[..., Any], *args: Any) -> bool:
     except Exception:
         return False
     return True
+
+
+def _sparse() -> torch.Tensor:
+    made = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([0.1, 0.2, 0.3]), (2, 3))
+    return made.coalesce().requires_grad_()
+
+
+@pytest.mark.parametrize("name", sorted(traits.SPARSE_KEEPS))
+def test_what_is_sparse_again(name: str) -> None:
+    """Alone, or with a number."""
+    given = (2,) if name in ("mul", "div", "pow") else ()
+    assert getattr(torch, name)(_sparse(), *given).is_sparse
+
+
+@pytest.mark.parametrize("name", sorted(traits.SPARSE_WITHOUT_BACKWARD))
+def test_what_has_no_backward_for_a_sparse_tensor(name: str) -> None:
+    """Neither for a dense gradient nor for a sparse one."""
+    for dense in (False, True):
+        made = getattr(torch, name)(_sparse())
+        if made.is_sparse:
+            made = torch.rand(2, 3) + made if dense else made.to_dense()
+        with pytest.raises(RuntimeError):
+            made.sum().backward()

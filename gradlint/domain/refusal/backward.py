@@ -72,10 +72,10 @@ class SecondBackward(Refusal):
     carried: ClassVar = "graph"
 
 
-Unsupported: TypeAlias = Literal["slope", "without-q", "complete"]
+Unsupported: TypeAlias = Literal["slope", "without-q", "complete", "sparse"]
 """Why an operation has no backward: it was computed in place with a negative slope, or it is a QR decomposition.
 
-That is one without Q, or with a complete Q of more rows than the matrix has columns.
+That is one without Q, or with a complete Q of more rows than the matrix has columns. Or its input is sparse.
 """
 
 
@@ -127,10 +127,10 @@ class GradOption(Refusal):
 
     "materialize": `materialize_grads=True` with `allow_unused=False`. "batched": `is_grads_batched=True` without
     gradients to start from, "flat" with one that has no dimension, "sizes" with several of other first sizes.
-    "inputs": among the inputs is a text, a number or a pair.
+    "inputs": among the inputs is a text, a number or a pair. "variables": `grad_tensors` by both its names.
     """
 
-    reason: Literal["materialize", "batched", "flat", "sizes", "inputs"]
+    reason: Literal["materialize", "batched", "flat", "sizes", "inputs", "variables"]
 
 
 class UnusedGradientUsed(Refusal):

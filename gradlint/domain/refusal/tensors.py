@@ -104,10 +104,11 @@ class SparseUnsupported(Refusal):
     """A sparse tensor is asked for what it does not give, by `op`.
 
     "operation": the operation is not implemented for sparse tensors. "uncoalesced": the tensor is not coalesced.
+    "dense": the operation has the sparse tensor at another place, or another kind of operand beside it.
     """
 
     op: str
-    reason: Literal["operation", "uncoalesced"]
+    reason: Literal["operation", "uncoalesced", "dense"]
 
 
 class AttributeFixed(Refusal):

@@ -34,6 +34,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
+from gradlint.interpreter.torch.sparse_operands import refuses_sparse, stays_sparse
 from gradlint.interpreter.torch.tensor import (
     SPARSE,
     both,
@@ -94,6 +95,7 @@ def apply(
         return _out(call, out)
     value = _write(call, writes) if writes.may else results(call)
     note_backward(call, value)
+    stays_sparse(call, value)
     return value
 
 
@@ -168,8 +170,9 @@ def _refused_inputs(call: Operation) -> None:
     """Refuse inputs that require grad and may not."""
     first = next((one.ref for one in call.inputs if one.ref is not None), None)
     sparse = first is not None and SPARSE in tensor_at(call.state, first).tags
-    if sparse and call.canonical in DENSE_ONLY and not call.machine.tried:
-        call.machine.emit(SparseUnsupported(call.node, call.name, "operation"))
+    unfit = refuses_sparse(call)
+    if ((sparse and call.canonical in DENSE_ONLY) or unfit) and not call.machine.tried:
+        call.machine.emit(SparseUnsupported(call.node, call.name, "dense" if unfit else "operation"))
         return
     if call.state.grad is not True:
         return

@@ -21,7 +21,9 @@ from gradlint.domain.value import Instance, NoGradient, OptimizerState, Ref, Ten
 from gradlint.domain.walk import certain_inputs, gradient_inputs, inputs, reachable
 from gradlint.domain.walk import leaves as leaves_of
 from gradlint.facts.aliases import canonical
+from gradlint.facts.table import older
 from gradlint.facts.traits import ONCE_ONLY, SAVES_AS_LISTED
+from gradlint.facts.versions import stated
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import MUTATION
 from gradlint.interpreter.torch.absent_gradients import refuses_absent
@@ -268,7 +270,9 @@ def without_second(roots: list[Ref], state: State, target: Tensor) -> Node | Non
 def _is_once_only(node: Node) -> bool:
     """Return whether the derivative of an operation has none; that of Euclidean distances may have one (measured)."""
     name, power = canonical(node.op), node.operands.get("p")
-    return name in ONCE_ONLY or (name == "cdist" and isinstance(power, (int, float)) and power != 2)
+    if name in ONCE_ONLY or name in older(stated())["once_only"].split():
+        return True
+    return name == "cdist" and isinstance(power, (int, float)) and power != 2
 
 
 def second_edges(machine: Machine, state: State, roots: list[Ref], target: Tensor) -> list[Edge]:

@@ -73,7 +73,12 @@ def autograd_backward(machine: Machine, state: State, args: Args, node: cst.CSTN
     roots = roots_of(machine, state, args.get(0, "tensors"), node)
     if not roots and is_number(machine, state, args.get(0, "tensors"), node):
         return None
-    given = args.get(1, "grad_tensors")
+    given, former = args.get(1, "grad_tensors"), args.keywords.get("grad_variables")
+    if former is not None and given is None:
+        given = former  # Its old name.
+    elif known_tensor(machine, state, former) is not None and known_tensor(machine, state, given) is not None:
+        machine.emit(GradOption(node, "variables"))
+        return None
     if refuses_count(machine, state, args.get(0, "tensors"), given, "backward", node):
         return None
     gradients = gradient_arguments(machine, state, given, len(roots))

@@ -21,6 +21,7 @@ from gradlint.domain.value import (
     Instance,
     Ref,
     Tensor,
+    Unknown,
     Value,
 )
 from gradlint.domain.walk import inputs as inputs_of
@@ -31,6 +32,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.calls import invoke
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.callbacks import refuses_arguments
+from gradlint.interpreter.torch.ctx import ctx_state
 from gradlint.interpreter.torch.reentrant import Reentering
 from gradlint.interpreter.torch.tensor import (
     known_tensor,
@@ -125,6 +127,8 @@ def run_aside(
     raises = node if not ends and {one.kind for one in machine.exits[first_exit:]} == {"raise"} else None
     del machine.exits[first_exit:]
     machine.close([end for end, _ in ends], region)
+    if len(gradients) > 1 and ctx_state(state, ctx).materializes is not True:
+        ends = [(end, _some_absent(value, len(inputs.values))) for end, value in ends]
     machine.announce(
         state,
         FunctionDifferentiated(node, gradients, incoming, provisional, ends, result, inputs.values, inputs.fewest),
@@ -136,6 +140,12 @@ def run_aside(
     reenters = None if asked == machine.asked else Reentering(backward, ctx, arrived)
     random = bool(ends) and all(any(_is_random(end, part) for part in parts_of(value)) for end, value in ends)
     return Aside(ignored, constant, raises, reenters, random)
+
+
+def _some_absent(value: Value, wanted: int) -> Value:
+    """Return what backward returns if gradients that arrive may be None: those beyond the wanted, too."""
+    parts = parts_of(value)
+    return value if len(parts) <= wanted else (*parts[:wanted], *(Unknown() for _ in parts[wanted:]))
 
 
 def _is_constant(machine: Machine, state: State, value: Value) -> bool:

@@ -12,18 +12,25 @@ from functools import partial
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.backward import BackwardUnsupported, Unsupported
 from gradlint.domain.value import Ref, Tensor, Value
-from gradlint.facts.traits import SLOPES
+from gradlint.facts.traits import SLOPES, SPARSE_WITHOUT_BACKWARD
 from gradlint.interpreter.torch.operation import Operation
+from gradlint.interpreter.torch.sparse_operands import is_sparse
 from gradlint.interpreter.torch.tensor import tensor_at
 
 
 def note_backward(call: Operation, value: Value) -> None:
     """Note the node of a result if a backward through it raises."""
-    if call.canonical not in SLOPES and call.canonical != "qr":
+    reason: Unsupported | None
+    if call.canonical == "qr":
+        reason = _of_decomposition(call)
+    elif call.canonical in SLOPES:
+        reason = _of_activation(call)
+    else:
+        reason = "sparse" if call.canonical in SPARSE_WITHOUT_BACKWARD and is_sparse(call) else None
+    if reason is None:
         return
-    reason = _of_decomposition(call) if call.canonical == "qr" else _of_activation(call)
     made = _node_of(call, value)
-    if reason is not None and made is not None and made.tracked is True:
+    if made is not None and made.tracked is True:
         call.machine.raising[made.id] = partial(BackwardUnsupported, reason=reason, made=call.node)
 
 

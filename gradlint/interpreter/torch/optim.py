@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -334,34 +335,41 @@ _STATE = "state of an optimizer"
 
 
 def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    return machine.symbol(_STATE, ref)
+    return machine.symbol(_STATE, _groups_of(state, ref), ref)
+
+
+class _Groups(NamedTuple):
+    """How many groups of parameters an optimizer has, and how many parameters, where these are known."""
+
+    groups: int | None
+    size: int | None
+
+
+def _groups_of(state: State, ref: Ref) -> _Groups:
+    found = optimizer_state(state.heap.get(ref.id))
+    if may_be_another(state, ref) or not isinstance(found.groups, int):
+        return _Groups(None, None)
+    return _Groups(found.groups, len(members_of(state, ref)) if found.groups == 1 and found.open is False else None)
 
 
 def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """load_state_dict(state): the groups are those of the optimizer (torch/optim/optimizer.py)."""
     given = args.get(0, "state_dict")
-    at_once = isinstance(node, cst.Call) and len(node.args) == 1 and isinstance(node.args[0].value, cst.Call)
-    if not at_once or not isinstance(given, Unknown) or given.key is None or given.key[0] != _STATE:
+    if not isinstance(given, Unknown) or given.key is None or given.key[0] != _STATE:
         return None
-    other = given.key[1]
-    text = _unlike(state, ref, other) if isinstance(other, Ref) else None
+    other, own = given.key[1], _groups_of(state, ref)
+    text = _unlike(own, other) if isinstance(other, _Groups) else None
     if text is not None:
         machine.emit(ArgumentRefused(node, "torch.optim.Optimizer.load_state_dict", "value", "state_dict", text))
         return Unknown("raised")
     return None
 
 
-def _unlike(state: State, ref: Ref, other: Ref) -> str | None:
+def _unlike(own: _Groups, other: _Groups) -> str | None:
     """Return what torch says of the state of an optimizer with other groups."""
-    if may_be_another(state, ref) or may_be_another(state, other):
-        return None
-    own, theirs = optimizer_state(state.heap.get(ref.id)), optimizer_state(state.heap.get(other.id))
-    if not isinstance(own.groups, int) or not isinstance(theirs.groups, int):
-        return None
-    if own.groups != theirs.groups:
+    if None not in (own.groups, other.groups) and own.groups != other.groups:
         return "loaded state dict has a different number of parameter groups"
-    whole = own.groups == 1 and own.open is False and theirs.open is False
-    if whole and len(members_of(state, ref)) != len(members_of(state, other)):
+    if None not in (own.size, other.size) and own.size != other.size:
         return "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
     return None
 

@@ -81,6 +81,7 @@ def _misfit(
     own = {ref.id: tangent for given, tangent in zip(one.arguments, tangents, strict=True)
            if (ref := known_tensor(machine, state, given)) is not None}  # fmt: skip
     counters = {tensor_at(state, Ref(address)).counter for address in own}
+    pushed = {tensor_at(end, one).counter for one in own.values() if isinstance(one, Ref)}
     for ref, part in zip(refs, returned, strict=True):
         assert ref is not None
         tangent = known_tensor(machine, end, part)
@@ -94,7 +95,9 @@ def _misfit(
         if ref in one.dirty:
             if tangent != own.get(ref.id) or not end.writes(got.counter):
                 return "jvp-inplace", None, None
-        elif (ref.id in own or (record.view is not None and record.counter in counters)) and got.view is None:
+        elif (ref.id in own or (record.view is not None and record.counter in counters)) and (
+            got.view is None or got.counter not in pushed
+        ):
             return "jvp-view", None, None
         if same_shape(record.shape, got.shape) is False:
             return "jvp-shape", None, None

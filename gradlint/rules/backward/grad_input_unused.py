@@ -115,6 +115,7 @@ _OPTIONS = {
     "materialize": ("`materialize_grads=True` excludes `allow_unused=False`", "remove `allow_unused=False`"),
     "flat": ("`is_grads_batched=True` is given a gradient without dimensions", "stack the gradients of the batch"),
     "sizes": ("the batches of gradients have different sizes", "give each tensor as many gradients"),
+    "variables": ("`grad_variables` is an old name of `grad_tensors`, and both are given", "remove `grad_variables`"),
     "inputs": ("an input is no tensor", "pass the tensors themselves, such as `model.parameters()`"),
     "batched": ("`is_grads_batched=True` is given no `grad_outputs`", "pass one gradient for each of the batch"),
 }

@@ -9,7 +9,8 @@ class SparseUnsupported(EventRule[refusal.SparseUnsupported]):
 
     What torch does
         It raises: "Cannot get values on an uncoalesced tensor, please call .coalesce() first", or a
-        NotImplementedError, "Could not run 'aten::clamp' with arguments from the 'SparseCPU' backend".
+        NotImplementedError, "Could not run 'aten::clamp' with arguments from the 'SparseCPU' backend", or "add(sparse,
+        dense) is not supported. Use add(dense, sparse) instead".
 
     Why it matters
         The gradient of an embedding with `sparse=True` is sparse, so that code which clamps or compares gradients
@@ -30,7 +31,10 @@ class SparseUnsupported(EventRule[refusal.SparseUnsupported]):
     name = "sparse-unsupported"
     effect = "raises"
     raises = "Cannot get values on an uncoalesced tensor"
-    torch_says = ("on an uncoalesced tensor", "Could not run 'aten::")
+    torch_says = (
+        *("on an uncoalesced tensor", "Could not run 'aten::", "for sparse tensors", "add(sparse, dense)"),
+        *("Sparse division requires", "dense-sparse"),
+    )
     bad = """\
 import torch
 
@@ -51,6 +55,9 @@ loss.backward()
     def check(self, event: refusal.SparseUnsupported) -> Report | None:
         if event.reason == "uncoalesced":
             message, hint = "is called on a sparse tensor that is not coalesced", "call `coalesce()` first"
+        elif event.reason == "dense":
+            message = "of a sparse tensor does not take the other operand"
+            hint = "add the sparse tensor to the dense one, divide by a number, or use `to_dense()`"
         else:
             message, hint = (
                 "is not implemented for sparse tensors",
