@@ -25,6 +25,11 @@ def train(model, optimizer, data):
         optimizer.step()
 """
 
+OPERATIONS = (
+    *("abs", "ceil", "clone", "cos", "erf", "exp", "floor", "frac", "log"),
+    *("neg", "relu", "round", "rsqrt", "sigmoid", "sin", "sqrt", "tan"),
+)
+
 DEFAULT = """\
 import torch
 
@@ -108,6 +113,19 @@ def test_a_finding_that_rests_on_many_assumptions_is_info() -> None:
     assert severities == [["warning"], ["info"]]
     page = Path(__file__).parents[1] / "docs" / "how-it-works.md"
     assert f"more than {MOST_ASSUMPTIONS} different assumptions" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("data):", f"data, {', '.join(f'option_{number}=0' for number in range(MOST_ASSUMPTIONS))}):"),
+        ("(x)", f"(x.{'().'.join(OPERATIONS)}())"),
+    ],
+)
+def test_what_is_assumed_of_many_alike_is_one_assumption(old: str, new: str) -> None:
+    """That nobody gives options, however many there are, and that no operation of tensors trains."""
+    severities = [one.severity for one in check_source(GUESSED.replace(old, new, 1)) if one.code == "GRD502"]
+    assert severities == ["warning"]
 
 
 @pytest.mark.parametrize(("slip", "name"), [("optimizer.step", "step"), ("optimizer.zero_gard()", "zero_gard")])

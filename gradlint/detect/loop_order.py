@@ -449,7 +449,7 @@ class LoopOrderDetector(Detector[Steps]):
             self._judge_vain(self.facts.trained)  # or has backpropagated itself.
         for optimizer, node in self.facts.clearing.items() if it.method else ():
             unused, cleared = state.facts.get(UnusedOf(optimizer)), state.facts.get(ClearedAt(optimizer))
-            own = isinstance(unused, Unused) and called_name(unused.backward) == "backward"  # No framework's: it steps.
+            own = isinstance(unused, Unused) and called_name(unused.backward).endswith("backward")  # A framework steps.
             if own and isinstance(unused, Unused) and isinstance(cleared, int) and cleared < unused.since:
                 self._note_waste(state, optimizer, unused, node)
 
@@ -527,8 +527,8 @@ class LoopOrderDetector(Detector[Steps]):
         records = [state[param] for param in it.parameters]
         if any(isinstance(one, Tensor) and one.leaf is False and one.retains is False for one in records):
             self.report(fault.NothingClipped(it.node, "non-leaf"))
-        elif it.whole and all(use.is_empty(state, param) for param in it.parameters):
-            if not self.machine.expected and state.facts.get(Given()) is None:
+        elif all(use.is_empty(state, param) for param in it.parameters):
+            if it.whole and not self.machine.expected and state.facts.get(Given()) is None:
                 self.facts.vain.setdefault(it.node, self._iteration())
         else:
             self.facts.clips[it.node] = self._iteration()

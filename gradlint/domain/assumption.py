@@ -7,7 +7,7 @@ its assumptions rests on them; it says so, and its severity is not `error`.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import libcst as cst
 
@@ -38,6 +38,18 @@ class Assumption(Frozen):
         if self.kind == "size":
             return f"`{self.subject}` gets {self.role}"
         return f"`{self.subject}` is {self.role}, by its {self.kind}"
+
+    @property
+    def ground(self) -> tuple[str, str]:
+        """What a finding rests on: that callers give no options is one thing, and what is no training another.
+
+        However many parameters have defaults, and however many operations a loss is computed by.
+        """
+        alike = self.kind == "default" or (self.kind == "use" and self.role == NO_TRAINING)
+        return self.kind, self.role if alike else self.text
+
+
+NO_TRAINING: Final = "a function that neither backpropagates nor clears gradients"
 
 
 def several_rows(op: str, node: cst.CSTNode) -> Assumption:

@@ -9,7 +9,7 @@ from types import NoneType
 import libcst as cst
 
 from gradlint.domain.announcement import Escaped, GradientsCleared, GradientTested, GraphsEscaped, GraphsShared
-from gradlint.domain.assumption import Assumption
+from gradlint.domain.assumption import NO_TRAINING, Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, NoGradient, Ref, Sequence, Tensor, Unknown, Value
@@ -69,7 +69,7 @@ def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
         return False
     if node not in machine.program.fragment_at(state).for_losses and not _is_of_tensors(node, name):
         return False
-    machine.assume(Assumption("use", name, "a function that neither backpropagates nor clears gradients", node))
+    machine.assume(Assumption("use", name, NO_TRAINING, node))
     return True
 
 

@@ -179,6 +179,24 @@ class Moments(pl.LightningModule):
         self.mean.data = batch.mean(0)
         return {"loss": torch.tensor(0.0)}
 """,
+    "a step by hand that is missing": """
+import pytorch_lightning as pl
+
+
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.automatic_optimization = False
+        self.layer = nn.Linear(3, 1)
+
+    def training_step(self, batch, index):
+        optimizer = self.optimizers()
+        optimizer.zero_grad()
+        self.manual_backward(self.layer(batch).pow(2).mean())  # GRD519
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+""",
     "two losses of one fake": """
 import pytorch_lightning as pl
 

@@ -130,11 +130,18 @@ def is_overridden(state: State, function: Function, args: Args) -> bool:
 
 
 def library_base(state: State, cls: Value) -> str | None:
-    """Return the first library class among the bases, such as `torch.nn.Module`; None if all are the program's."""
-    for base in linear_bases(state, cls):
-        if isinstance(base, External) and base.path != "builtins.object":
-            return base.path
-    return None
+    """Return the library class that an object is of, such as `torch.nn.Module`; None if all are the program's.
+
+    That is the first of torch's among the bases, else the first: `class Encoder(ABC, nn.Module)` is a module.
+    """
+    known = _library_bases(state, cls)
+    return next((path for path in known if path.startswith("torch.")), known[0] if known else None)
+
+
+def _library_bases(state: State, cls: Value) -> list[str]:
+    """Return the bases that libraries define, without those that add nothing to an object."""
+    found = [base.path for base in linear_bases(state, cls) if isinstance(base, External)]
+    return [path for path in found if path not in _WITHOUT_INIT]
 
 
 def is_function_class(state: State, cls: Value) -> bool:
@@ -148,8 +155,10 @@ _FUNCTIONS = frozenset(
 
 
 def has_unknown_base(state: State, cls: Value) -> bool:
-    """Return whether something that was not seen may define more attributes."""
-    return any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
+    """Return whether something that was not seen may define more attributes: also what comes before torch's class."""
+    known = _library_bases(state, cls)
+    mixed = any(path.startswith("torch.") for path in known) and not known[0].startswith("torch.")
+    return mixed or any(not isinstance(base, (Ref, External)) for base in linear_bases(state, cls))
 
 
 def find_method(state: State, receiver: Ref, name: str) -> Bound | None:
