@@ -47,7 +47,7 @@ class Detector(Listener, Generic[Facts]):
 
     def other(self, family: type[Other]) -> Other:
         """Return the detector of another family that listens to the same machine, to ask for its facts."""
-        return next(one for one in self.machine.listeners if isinstance(one, family))
+        return next(one for one in self.machine.listeners if type(one) is family)
 
     def report(self, fault: Event, unless: Hashable = None) -> None:
         """Report a fault, unless the program says that it expects to fail here, or some path passes a place."""

@@ -183,7 +183,7 @@ class EvaluationModeDetector(Detector[Evaluations]):
         used = {run.fault.node for run in self.facts.runs if run.used}
         for run in self.facts.runs:
             trained = run.loop in self.facts.over_data and run.leaves <= self.facts.stepped
-            predicts = run.loaded and not self.machine.backwards and "backward" not in self.machine.program.words
+            predicts = run.loaded and not self.machine.backwards and "backward" not in self.machine.program.source.words
             if (trained or predicts) and run.fault.node not in used and run.loop not in self.facts.training:
                 self.report(run.fault)
 

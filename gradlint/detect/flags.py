@@ -31,7 +31,7 @@ from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS
 from gradlint.interpreter.torch.parameters import is_module, module_base, running_method_of
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
-from gradlint.source.lower.syntax import lines_of, nodes_of, parts
+from gradlint.source.lower.syntax import nodes_of, parts
 
 _OF_MODULES = frozenset({"train", "eval", "zero_grad", "requires_grad_", "cuda", "cpu", "half", "double", "float"})
 _OF_TENSORS = frozenset({"backward", "detach_", "retain_grad", "requires_grad_"})
@@ -60,7 +60,7 @@ class FlagDetector(Detector[None]):
 
     def on_discarded(self, state: State, it: Discarded) -> None:
         """Report a method that is named and not called, and a flag that is compared where it was to be set."""
-        if isinstance(it.node, cst.Attribute):
+        if type(it.node) is cst.Attribute:
             if self._is_method(state, it.value, it.node.attr.value):
                 self._reported.add(it.node)
                 # Whatever else is assumed: nobody names it for anything but its effect.
@@ -72,14 +72,11 @@ class FlagDetector(Detector[None]):
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """Report `loss.backward` as a statement, where the value is not known: such a name is read for nothing."""
-        code = self.machine.program.nowhere
-        if not self.machine.assumes or not isinstance(code, cst.Module) or not any(map(_names_effect, lines_of(code))):
+        if not self.machine.assumes or _EFFECTS.search(self.machine.program.source.text) is None:
             return
-        if _EFFECTS.search(code.code) is None:  # To write a file out costs as much as to read it, so it comes last.
-            return
-        nodes = list(nodes_of(code))
-        own = {one.name.value for one in nodes if isinstance(one, cst.FunctionDef) and one.decorators}
-        for node in (one.value for one in nodes if isinstance(one, cst.Expr)):
+        nodes = list(nodes_of(self.machine.program.nowhere))
+        own = {one.name.value for one in nodes if type(one) is cst.FunctionDef and one.decorators}
+        for node in (one.value for one in nodes if type(one) is cst.Expr):
             if isinstance(node, cst.Attribute) and node not in self._reported:
                 name = node.attr.value
                 if name in _EFFECTIVE and name not in own:
@@ -115,15 +112,9 @@ class FlagDetector(Detector[None]):
         return (writes or name in _OF_TENSORS) and known_tensor(self.machine, state, receiver) is not None
 
 
-def _names_effect(statement: cst.BaseSmallStatement) -> bool:
-    """Return whether a statement names a method for its effect, and nothing else."""
-    named = statement.value if isinstance(statement, cst.Expr) else None
-    return isinstance(named, cst.Attribute) and named.attr.value in _EFFECTIVE
-
-
 def _is_flag(node: cst.CSTNode) -> bool:
     """Return whether a comparison is `x.requires_grad == ...`."""
-    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
+    if type(node) is not cst.Comparison or len(node.comparisons) != 1:
         return False
     left, operator = node.left, node.comparisons[0].operator
     return isinstance(left, cst.Attribute) and left.attr.value == "requires_grad" and isinstance(operator, cst.Equal)

@@ -580,10 +580,10 @@ class LoopOrderDetector(Detector[Steps]):
     @cached_property
     def _names_backward(self) -> bool:
         """Return whether a name of the file speaks of a backward, run or not; a text may."""
-        if not any("backward" in word for word in self.machine.program.words):
+        if not any("backward" in word for word in self.machine.program.source.words):
             return False
         found = nodes_of(self.machine.program.nowhere)
-        return any(isinstance(one, cst.Name) and "backward" in one.value for one in found)
+        return any(type(one) is cst.Name and "backward" in one.value for one in found)
 
     @cached_property
     def _may_step_elsewhere(self) -> bool:

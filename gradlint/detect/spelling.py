@@ -185,15 +185,14 @@ class SpellingDetector(Detector[None]):
         """
         if names.meant(names.TENSOR, name) != "requires_grad":
             return False
-        code = self.machine.program.nowhere
-        assert isinstance(code, cst.Module)
-        uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", code.code)
+        uses = re.findall(rf"(\.?)\b{name}\b\s*(=?)(?!=)", self.machine.program.source.text)
         return all(dot and assigned for dot, assigned in uses)
 
     def on_run_ended(self, state: State, it: RunEnded) -> None:
         """Report `y.detatch()` of what is not known: only torch's objects have the name that is meant."""
         program = self.machine.program
-        slips = {word: real for word in program.words if (real := names.slip(word)) is not None}
+        named = set(_ATTRIBUTE.findall(program.source.text))
+        slips = {name: real for name in named if (real := names.slip(name)) is not None}
         if not slips or not self.machine.assumes or not slips.keys() - self._assigned:
             return
         for node in nodes_of(program.nowhere):
@@ -240,6 +239,7 @@ def _assigned_in(code: cst.CSTNode) -> frozenset[str]:
     return frozenset(found)
 
 
+_ATTRIBUTE = re.compile(r"\.[\s\\]*(\w+)")
 _NUMBER = re.compile(r"\d+$")
 _PLACE = re.compile(r"[%{].*", re.DOTALL)
 _COUNTED = "#"

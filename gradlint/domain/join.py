@@ -90,12 +90,12 @@ class Join:
             return None
         frames: list[tuple[int, str | int, Value]] = []
         try:
-            for frame in left.dirty_frames | right.dirty_frames:
-                if frame <= self.mark and frame in left.frames and frame in right.frames:
-                    frames.extend(self._frame(frame, outs))
             for address in left.dirty | right.dirty:
                 if address <= self.mark:
                     self._record(address, address)
+            for frame in left.dirty_frames | right.dirty_frames:
+                if frame <= self.mark and frame in left.frames and frame in right.frames:
+                    frames.extend(self._frame(frame, outs))
         except _DisagreementError:
             return None
         for address, record in self.updates:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from gradlint.domain import value as values
@@ -60,7 +61,7 @@ def _parts(value: object) -> Iterator[Any]:
 
 
 def _has_many_parts(value: object) -> bool:
-    return any(number > LARGEST for number, _ in enumerate(_parts(value)))
+    return any(True for _ in islice(_parts(value), LARGEST + 1, None))
 
 
 _PARTS: dict[type, Any] = {

@@ -56,7 +56,7 @@ from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
-from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP
+from gradlint.interpreter.world.training import MAY_TRAIN, TRAINING
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
 from gradlint.source.lower.syntax import attributes_in
@@ -176,11 +176,7 @@ def interpret(
 def _may_backpropagate(module: cst.Module, path: str, other_files: Files | None) -> bool:
     """Return whether the file itself may backpropagate; if others do, nothing here is certainly left undone."""
     own = other_files.unit(path) if other_files is not None and path else None
-    return (
-        own is None
-        or own.module is not module
-        or any("backward" in word or word in ("zero_grad", TRAINING_STEP) for word in own.words)
-    )
+    return own is None or own.module is not module or MAY_TRAIN.search(own.text) is not None
 
 
 def _top_level(machine: Machine, state: State, module: cst.Module) -> State:

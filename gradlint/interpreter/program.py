@@ -244,18 +244,17 @@ class Program:
         return self.fragment if unit is None else _fragment_of(unit)
 
     @cached_property
-    def words(self) -> frozenset[str]:
-        """All words of this file."""
+    def source(self) -> Source:
+        """The text of this file."""
         own = None if self.loading is None else self.loading.other_files.unit(self.home)
         assert isinstance(self.nowhere, cst.Module)
-        return frozenset(re.findall(r"\w+", self.nowhere.code)) if own is None else own.words
+        return Source(self.nowhere.code) if own is None else own
 
     @cached_property
     def backpropagating(self) -> set[cst.CSTNode]:
         """The functions and classes of this file that backpropagate, or clear gradients."""
         assert isinstance(self.nowhere, cst.Module)
-        own = None if self.loading is None else self.loading.other_files.unit(self.home)
-        speaks = self.may_backpropagate and (own is None or _TRAINING.search(own.text) is not None)
+        speaks = self.may_backpropagate and _TRAINING.search(self.source.text) is not None
         return backpropagating(self.nowhere) if speaks else set()
 
     # Other files.

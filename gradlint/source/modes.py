@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from gradlint.source.lower.syntax import parts
+from gradlint.source.lower.syntax import BLOCKS, parts
 
 _OFF = frozenset({"no_grad", "inference_mode"})
 
@@ -26,7 +26,7 @@ def called_off(module: cst.Module, text: str) -> frozenset[str]:
             off = any(_name(one.decorator) in _OFF for one in node.decorators)
         elif off and type(node) is cst.Call:
             found.add(_name(node))
-        stack.extend([(part, off) for part in parts(node)])
+        stack.extend([(part, off) for part in parts(node) if off or type(part) in BLOCKS])
     return frozenset(found) - {""}
 
 

@@ -57,7 +57,7 @@ def kept_defaults(function: Function, *, trains: bool) -> dict[str, Value] | Non
     if trains:
         return {} if any(isinstance(value, _OPTIONS) for _, value in function.defaults) else None
     absent = {name for name, value in function.defaults if value is None} if function.code.name == "forward" else {}
-    tests = [one.test for one in nodes_of(function.code.node) if isinstance(one, cst.If)] if absent else []
+    tests = [one.test for one in nodes_of(function.code.node) if type(one) is cst.If] if absent else []
     if not any(isinstance(one, cst.Name) and one.value in absent for one in nodes_of(*tests)):
         return None
     return {name: value for name, value in function.defaults if name not in absent}

@@ -36,7 +36,7 @@ def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> 
     """Return the origin of what a loader or a dataset yields, where names say that it is one; it has no graph."""
     if source is None or not machine.assumes or not machine.program.may_backpropagate:
         return None
-    named = [one.value for one in nodes_of(source) if isinstance(one, cst.Name)]
+    named = [one.value for one in nodes_of(source) if type(one) is cst.Name]
     if not guesses.is_data(*named):
         return None
     machine.assume(Assumption("name", next(filter(guesses.is_data, named)), "data, which has no graph", node))

@@ -73,7 +73,7 @@ def apply(
     if any(is_raised(one) for one in args.values()):
         return Unknown("raised")
     call = Operation(machine, state, entry, args, node, extra)
-    if not isinstance(node, cst.Attribute) and _uninitialized(call):
+    if type(node) is not cst.Attribute and _uninitialized(call):
         return Unknown("raised")
     call.config = config
     call.inputs.extend(parts)

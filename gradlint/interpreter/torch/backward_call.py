@@ -179,7 +179,7 @@ def _may_be_filled(machine: Machine, state: State, value: Value, node: cst.CSTNo
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     values = [one.value for one in node.args] if isinstance(node, cst.Call) else []
     made = any(isinstance(one, cst.List) and not one.elements for one in values)
-    hooks = not made and any("hook" in one for one in machine.program.words)
+    hooks = not made and any("hook" in one for one in machine.program.source.words)
     return hooks and isinstance(record, Sequence) and record.kind == "list"
 
 

@@ -132,7 +132,9 @@ def call_op(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
 
 def _may_be_registered(machine: Machine, function: Function) -> bool:
     """Return whether an operation may get its gradient where it is not seen: in another file, or for a dispatch key."""
-    return function.module != machine.program.home or bool(machine.program.words & {"impl", "py_impl", "Library"})
+    return function.module != machine.program.home or bool(
+        machine.program.source.words & {"impl", "py_impl", "Library"}
+    )
 
 
 def _completed(function: Function, args: Args) -> tuple[Value, ...] | None:

@@ -22,7 +22,7 @@ from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
 from gradlint.source.core import Param
-from gradlint.source.lower.syntax import called_name, nodes_of, parts, root_of
+from gradlint.source.lower.syntax import called_name, lines_of, nodes_of, parts, root_of
 
 UNSEEN = "gradlint.unseen."
 """The root of the paths of what a file calls for a network, and does not show."""
@@ -80,56 +80,55 @@ class Names:
 
     def _look(self, node: cst.CSTNode, top: bool) -> None:
         """Note what one piece of syntax does with names."""
-        match node:
-            case cst.Name():
-                self.of(node)
-                if top:
-                    self.outer_uses.add(node.value)
-            case cst.Attribute():
-                uses = self.of(node.value)
-                if uses is not None:
-                    uses.attributes.add(node.attr.value)
-                elif isinstance(node.value, cst.Call) and not _has(node.attr.value):
-                    self.torn[node.value] = ()
-            case cst.Call():
-                function = node.func
-                if isinstance(function, cst.Attribute) and function.attr.value == "forward":
-                    function = function.value
-                uses = self.of(function) if node.args else None
-                if uses is not None:
-                    uses.called = True
-                if isinstance(function, cst.Subscript) and (place := spelled(function.value)) is not None:
-                    self._called.add(place)
-                if isinstance(function, cst.Attribute) and function.attr.value == "append":
-                    self._put(spelled(function.value), [arg.value for arg in node.args])
-                if isinstance(node.func, cst.Attribute) and node.func.attr.value == "step" and node.args:
-                    owner = self.of(node.func.value)
-                    if owner is not None:
-                        owner.attributes.add(_STEP_OF)
-                stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
-                if stepped is not None:
-                    stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
-                root = self.of(node.args[0].value) if called_name(node) == "backward" and node.args else None
-                if root is not None:
-                    root.attributes.add("backward")  # As by an engine: `fabric.backward(loss)`.
-            case cst.Subscript():
-                if isinstance(node.value, cst.Call):
-                    self.torn[node.value] = ()
-                self.taken_apart(node.value)
-            case cst.Assign():
-                self._assign(node, top)
-            case cst.AnnAssign() | cst.AugAssign() | cst.NamedExpr() | cst.For() | cst.CompFor():
-                self.bind(node.target, top)
-                if isinstance(node, cst.For):
-                    self._loops.append((frozenset(_places(node.target)), node.iter))
-            case cst.FunctionDef() | cst.ClassDef() | cst.AsName() | cst.Param():
-                if isinstance(node, cst.ClassDef) and any(map(_is_forward, node.body.body)):
-                    self._networks.append(node)
-                self.bind(node.name, top and not isinstance(node, cst.Param))
-            case cst.ImportAlias():
-                (self.bound if top else self.inner).add(root_of(node.name))
-            case cst.Global():
-                self.bound |= {item.name.value for item in node.names}
+        if type(node) is cst.Name:
+            self.of(node)
+            if top:
+                self.outer_uses.add(node.value)
+        elif type(node) is cst.Attribute:
+            uses = self.of(node.value)
+            if uses is not None:
+                uses.attributes.add(node.attr.value)
+            elif type(node.value) is cst.Call and not _has(node.attr.value):
+                self.torn[node.value] = ()
+        elif type(node) is cst.Call:
+            function = node.func
+            if type(function) is cst.Attribute and function.attr.value == "forward":
+                function = function.value
+            uses = self.of(function) if node.args else None
+            if uses is not None:
+                uses.called = True
+            if type(function) is cst.Subscript and (place := spelled(function.value)) is not None:
+                self._called.add(place)
+            if type(function) is cst.Attribute and function.attr.value == "append":
+                self._put(spelled(function.value), [arg.value for arg in node.args])
+            if type(node.func) is cst.Attribute and node.func.attr.value == "step" and node.args:
+                owner = self.of(node.func.value)
+                if owner is not None:
+                    owner.attributes.add(_STEP_OF)
+            stepped = self.of(node.args[0].value) if called_name(node) == "step" and node.args else None
+            if stepped is not None:
+                stepped.attributes.add("step")  # As by a scaler: `scaler.step(optimizer)`.
+            root = self.of(node.args[0].value) if called_name(node) == "backward" and node.args else None
+            if root is not None:
+                root.attributes.add("backward")  # As by an engine: `fabric.backward(loss)`.
+        elif type(node) is cst.Subscript:
+            if isinstance(node.value, cst.Call):
+                self.torn[node.value] = ()
+            self.taken_apart(node.value)
+        elif type(node) is cst.Assign:
+            self._assign(node, top)
+        elif isinstance(node, (cst.Param, cst.FunctionDef, cst.ClassDef, cst.AsName)):
+            if type(node) is cst.ClassDef and any(map(_is_forward, node.body.body)):
+                self._networks.append(node)
+            self.bind(node.name, top and type(node) is not cst.Param)
+        elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)):
+            self.bind(node.target, top)
+            if type(node) is cst.For:
+                self._loops.append((frozenset(_places(node.target)), node.iter))
+        elif type(node) is cst.ImportAlias:
+            (self.bound if top else self.inner).add(root_of(node.name))
+        elif type(node) is cst.Global:
+            self.bound |= {item.name.value for item in node.names}
 
     def _assign(self, node: cst.Assign, top: bool) -> None:
         for target in (one.target for one in node.targets):
@@ -137,7 +136,7 @@ class Names:
             place = spelled(target)
             places = frozenset(_places(target))
             self._given.append((places, node.value))
-            if isinstance(target, (cst.Tuple, cst.List)):
+            if type(target) is cst.Tuple or type(target) is cst.List:
                 parts = [element.value for element in target.elements]
                 self.torn[node.value] = tuple(spelled(one) or "" for one in parts)
                 self.taken_apart(node.value)
@@ -170,11 +169,11 @@ class Names:
         wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes or guesses.is_loss(name)}
         calls: set[cst.CSTNode] = set()
         waiting = self._given
-        given = [one.value for one in nodes_of(*self._networks) if type(one) is cst.Return and one.value]
+        given = [one.value for one in lines_of(*self._networks) if type(one) is cst.Return and one.value]
         while hit := [*given, *(value for places, value in waiting if not wanted.isdisjoint(places))]:
             waiting, given = [(places, value) for places, value in waiting if wanted.isdisjoint(places)], []
             for node in reachable(hit, _operands):
-                if isinstance(node, (cst.Call, cst.Attribute)):
+                if type(node) in (cst.Call, cst.Attribute):
                     calls.add(node)
                 if (name := spelled(node)) is not None:
                     wanted.add(name)
@@ -188,7 +187,7 @@ class Names:
     def keep(self, place: cst.CSTNode, given: cst.CSTNode) -> None:
         """Note that a value gets a further name, or an item of one its first."""
         name, other = spelled(wrapped(given)), spelled(place)
-        if isinstance(given, cst.Subscript) and other is not None:
+        if type(given) is cst.Subscript and other is not None:
             self.taken.append((other, given))
         if name is not None and other is not None:
             self.kept_as[name] = other
@@ -226,7 +225,7 @@ def _is_forward(node: cst.CSTNode) -> bool:
 
 def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
     """Return what a value is computed from: of a call its arguments, and the tensor whose method it is."""
-    if not isinstance(node, cst.Call):
+    if type(node) is not cst.Call:
         return parts(node)
     function = node.func
     owner = function.value if isinstance(function, cst.Attribute) else None
@@ -262,7 +261,7 @@ _DEEPEST = 2
 
 def _places(target: cst.CSTNode) -> Iterator[str]:
     """Yield the names and attributes that an assignment binds."""
-    if isinstance(target, (cst.Tuple, cst.List)):
+    if type(target) is cst.Tuple or type(target) is cst.List:
         for element in target.elements:
             yield from _places(element.value)
     elif (place := spelled(target)) is not None:
@@ -271,11 +270,11 @@ def _places(target: cst.CSTNode) -> Iterator[str]:
 
 def _members(made: cst.CSTNode) -> list[cst.CSTNode]:
     """Return what makes the members of a list, or of a `nn.ModuleList` of one."""
-    if isinstance(made, cst.Call) and called_name(made) == "ModuleList" and made.args:
+    if called_name(made) == "ModuleList" and isinstance(made, cst.Call) and made.args:
         return _members(made.args[0].value)
-    if isinstance(made, (cst.ListComp, cst.GeneratorExp)):
+    if type(made) is cst.ListComp or type(made) is cst.GeneratorExp:
         return [made.elt]
-    return [one.value for one in made.elements] if isinstance(made, cst.List) else []
+    return [one.value for one in made.elements] if type(made) is cst.List else []
 
 
 def owner_of(place: str) -> str:
@@ -428,13 +427,13 @@ def _made_together(names: Names) -> Iterator[tuple[cst.CSTNode, tuple[Assumption
 def _maker(call: cst.Call) -> str | None:
     """Return the name that is called first in `MyModel(...).to(device)`."""
     made = wrapped(call)
-    return made.func.value if isinstance(made, cst.Call) and isinstance(made.func, cst.Name) else None
+    return made.func.value if type(made) is cst.Call and type(made.func) is cst.Name else None
 
 
 def wrapped(node: cst.CSTNode) -> cst.CSTNode:
     """Return what stands inside of calls that give a network back: the `model` of `DDP(model.to(device))`."""
-    while isinstance(node, cst.Call):
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _ONWARDS:
+    while type(node) is cst.Call:
+        if type(node.func) is cst.Attribute and node.func.attr.value in _ONWARDS:
             node = node.func.value
         elif node.args and called_name(node) in _WRAPPERS:
             node = node.args[0].value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from gradlint.source.lower.syntax import parts
@@ -11,6 +13,9 @@ TRAINING_STEP = "training_step"
 
 TRAINING = ("backward", "backwards", "zero_grad")
 """Attributes that a function names which trains; `backwards` is a frequent slip."""
+
+MAY_TRAIN = re.compile(rf"backward|\b(?:zero_grad|{TRAINING_STEP})\b")
+"""What a text has in it that may backpropagate."""
 
 
 def backpropagating(module: cst.Module) -> set[cst.CSTNode]:

@@ -22,7 +22,7 @@ def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
     """Emit a body, statement by statement."""
     taken = scope.taken
     for statement in body:
-        if isinstance(statement, cst.SimpleStatementLine):
+        if type(statement) is cst.SimpleStatementLine:
             for small in statement.body:
                 _LOWER[type(small)](scope, small)
                 scope.taken = taken
@@ -33,7 +33,7 @@ def lower_statements(scope: Scope, body: Sequence[cst.CSTNode]) -> None:
 
 def lower_suite(scope: Scope, suite: cst.BaseSuite) -> Block:
     """Return the block of an indented or one-line suite."""
-    if isinstance(suite, cst.SimpleStatementSuite):
+    if type(suite) is cst.SimpleStatementSuite:
         line = cst.SimpleStatementLine(suite.body)
         return nested(scope, lambda: lower_statements(scope, [line]))
     return nested(scope, lambda: lower_statements(scope, suite.body))

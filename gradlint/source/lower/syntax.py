@@ -57,23 +57,24 @@ def nodes_of(*starts: cst.CSTNode) -> Iterator[cst.CSTNode]:
         stack += parts(node)
 
 
-_BLOCKS = frozenset(
+BLOCKS = frozenset(
     {
         *(cst.If, cst.Else, cst.For, cst.While, cst.With, cst.Try, cst.TryStar, cst.Finally, cst.ExceptHandler),
         *(cst.ExceptStarHandler, cst.FunctionDef, cst.ClassDef, cst.Match, cst.MatchCase, cst.IndentedBlock),
     }
 )
+"""The statements that hold statements, and what holds these in them."""
 _LINES = frozenset({cst.SimpleStatementLine, cst.SimpleStatementSuite})
 
 
-def lines_of(module: cst.Module) -> Iterator[cst.BaseSmallStatement]:
-    """Yield the small statements anywhere in a module, without a look into them; in no order."""
-    blocks: list[cst.CSTNode] = [module]
+def lines_of(*starts: cst.CSTNode) -> Iterator[cst.BaseSmallStatement]:
+    """Yield the small statements anywhere in blocks, without a look into them; in no order."""
+    blocks = [*starts]
     while blocks:
         for part in parts(blocks.pop()):
             if type(part) in _LINES:
                 yield from part.body  # type: ignore[attr-defined]
-            elif type(part) in _BLOCKS:
+            elif type(part) in BLOCKS:
                 blocks.append(part)
 
 
@@ -113,7 +114,7 @@ _OTHER_BINDINGS = frozenset(
 def attributes_in(code: Code) -> frozenset[str]:
     """Return the names of all attributes in a function."""
     if code.attributes is None:
-        code.attributes = frozenset(part.attr.value for part in nodes_of(code.node) if isinstance(part, cst.Attribute))
+        code.attributes = frozenset(part.attr.value for part in nodes_of(code.node) if type(part) is cst.Attribute)
     return code.attributes
 
 

@@ -130,7 +130,7 @@ def _comparable(machine: Machine, state: State, name: str, value: Value, args: A
     if "raise_exception" in args.keywords or args.keywords.get("nondet_tol", 0.0) != 0.0:
         return True
     ways = [one.node for one in outputs]
-    if "manual_seed" not in machine.program.words and any(
+    if "manual_seed" not in machine.program.source.words and any(
         one.id in machine.random_backwards for one in reachable(ways, certain_inputs)
     ):
         return inside.unfit(machine, node, name, "check-random")
