@@ -26,7 +26,7 @@ from gradlint.interpreter.python.counters import count_on, ended, last_of, next_
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
 from gradlint.interpreter.python.operators import symbolic
-from gradlint.interpreter.python.widen import Sizes, are_settings, open_gathered, sizes, widen
+from gradlint.interpreter.python.widen import Sizes, are_settings, forget_assigned, open_gathered, sizes, widen
 from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.torch.transform.levels import refuses_test
 from gradlint.source.core import Block, Const, For, While
@@ -42,7 +42,7 @@ MANY = 64
 class Iterations:
     """One run of a loop, as it is announced. `before` is a copy of the state before it, which nobody changes.
 
-    `former` is what `widen` compares the last iteration with.
+    `former` is what `widen` compares the last iteration with. `like`: all others go as those that were run.
     """
 
     def __init__(self, machine: Machine, before: State, node: cst.CSTNode) -> None:
@@ -51,6 +51,7 @@ class Iterations:
         self.node = node
         self.number = fresh_number()
         self.former: Sizes | None = {}
+        self.like = False
         machine.announce(before, LoopBegan(node, self.number))
 
     def begin(self, paths: Paths[State] = ()) -> None:
@@ -117,6 +118,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
         if not exact and instr.counters:
             count_on(before, live, instr.counters)
         if summary and len(live) == 1 and not live[0].undecided_since(iterations.number):
+            iterations.like = True
             break  # It stands for all, and all went the same way.
         if not items_taken and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
@@ -224,7 +226,10 @@ def _leave(
     if loop is not None:
         for state in live + broken:
             widen(loop.before, state, loop.former)
-            open_gathered(state, instr.body)
+            if not loop.like:
+                open_gathered(state, instr.body)
+            if loop.former is None:
+                forget_assigned(loop.before, state, instr.body)
     after = machine.join(machine.run(instr.orelse, live) + broken)
     machine.close(after, region)
     return after

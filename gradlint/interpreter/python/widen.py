@@ -10,7 +10,21 @@ from gradlint.domain.shape import Shape, Sym
 from gradlint.domain.state import PathFact, State, rebound
 from gradlint.domain.value import Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.torch.parameters import NAME
-from gradlint.source.core import Append, Attr, Block, For, If, Operand, SetItem, Try, While, With
+from gradlint.source.core import (
+    Append,
+    Attr,
+    Block,
+    For,
+    If,
+    Making,
+    Operand,
+    SetAttr,
+    SetItem,
+    Try,
+    Unpack,
+    While,
+    With,
+)
 
 Sizes: TypeAlias = "dict[tuple[int, str], set[Shape]]"
 """The shapes of tensors that a loop has made, by the frame or the object, and the variable or attribute, of each."""
@@ -51,7 +65,7 @@ def open_gathered(state: State, block: Block) -> None:
         elif isinstance(instr, SetItem):
             _open(state, instr.obj, (Mapping,))
         elif isinstance(instr, Attr) and instr.name in _GROWING:
-            _open(state, instr.obj, (Sequence, Mapping))
+            _open(state, instr.obj, (Sequence, Mapping, Instance))
         elif isinstance(instr, If):
             open_gathered(state, instr.then)
             open_gathered(state, instr.orelse)
@@ -59,15 +73,45 @@ def open_gathered(state: State, block: Block) -> None:
             open_gathered(state, instr.body)
 
 
-def _open(state: State, operand: Operand, kinds: tuple[type[Sequence] | type[Mapping], ...]) -> None:
+def forget_assigned(before: State, state: State, block: Block) -> None:
+    """Forget what a loop assigns, if only in iterations that were not run; what it has made is still of that kind."""
+    for instr in block:
+        if isinstance(instr, SetAttr):
+            obj = state.locals.get(instr.obj)  # type: ignore[arg-type]
+            record = state.heap.get(obj.id) if isinstance(obj, Ref) else None
+            if isinstance(obj, Ref) and isinstance(record, Instance) and instr.name in record.attrs:
+                attrs = {**record.attrs, instr.name: _of_any(before, record.attrs[instr.name])}
+                state.put(obj.id, record._replace(attrs=attrs))
+        elif isinstance(instr, If):
+            forget_assigned(before, state, instr.then)
+            forget_assigned(before, state, instr.orelse)
+        elif isinstance(instr, (For, While, With, Try)):
+            forget_assigned(before, state, instr.body)
+        for name in instr.dests if isinstance(instr, Unpack) else (instr.dest,) if isinstance(instr, Making) else ():
+            if isinstance(name, str) and name in state.locals:
+                state.set(name, _of_any(before, state.locals[name]))
+
+
+def _of_any(before: State, value: Value) -> Value:
+    made = isinstance(value, Ref) and value.id not in before.heap
+    return value if made or isinstance(value, Unknown) else Unknown()
+
+
+_Filled: TypeAlias = "Sequence | Mapping | Instance"
+
+
+def _open(state: State, operand: Operand, kinds: tuple[type[_Filled], ...]) -> None:
     filled = state.locals.get(operand)  # type: ignore[arg-type]
     record = state.heap.get(filled.id) if isinstance(filled, Ref) else None
-    if isinstance(filled, Ref) and isinstance(record, (Sequence, Mapping)) and isinstance(record, kinds):
+    if isinstance(filled, Ref) and isinstance(record, (Sequence, Mapping, Instance)) and isinstance(record, kinds):
         state.put(filled.id, record._replace(open=True))
 
 
-_GROWING = frozenset({"append", "extend", "add", "insert", "update", "setdefault"})
-"""Methods that add to a list, a set or a dictionary."""
+_GROWING = frozenset({
+    *("append", "extend", "add", "insert", "update", "setdefault"),
+    *("add_module", "register_module", "register_parameter", "register_buffer"),
+})  # fmt: skip
+"""Methods that add to a list, a set, a dictionary or a module."""
 
 
 def are_settings(state: State, items: Sequence) -> bool:
