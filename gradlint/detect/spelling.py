@@ -110,7 +110,7 @@ class SpellingDetector(Detector[None]):
         if real is None and record.module.torn is None:  # What is a network by its name alone may be what has the name.
             real = names.elsewhere(owner, name)
         if real is None and not is_optimizer and name not in names.attributes_of_modules():
-            real = names.near_own(name, _own_names(state, record))
+            real = None if _is_given(state, record, node) else names.near_own(name, _own_names(state, record))
         if (real or missing) is None:
             lacks = is_optimizer and self._lacks(state, record, name)
             return MisspeltName(node, "optimizer", name) if lacks else None
@@ -275,6 +275,15 @@ def _is_plain_tensor(made: Node) -> bool:
         return False  # An item of what a network gives may be a dictionary, too.
     sources = [node for node in found if not node.edges]
     return _is_from_torch(made) and all(node.leaf is not None or canonical(node.op) in FACTORIES for node in sources)
+
+
+def _is_given(state: State, record: Instance, node: cst.CSTNode) -> bool:
+    """Return whether a function is given an object of a class of another file: another class may have what it reads."""
+    cls = state.heap.get(record.cls.id) if isinstance(record.cls, Ref) else None
+    read = node.value.value if isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) else None
+    if state.function is None or not isinstance(cls, Class) or cls.module == state.function.module:
+        return False
+    return any(param.name == read for param in state.function.code.params)
 
 
 def _own_names(state: State, record: Instance) -> set[str]:

@@ -33,7 +33,7 @@ def left_out(count: int, most: int) -> list[int]:
 
 
 def note_otherwise(state: State, other: State) -> None:
-    """Remember which attributes are other ones on another path, and the tests that came out otherwise there."""
+    """Remember which attributes are other ones, or none, on another path, and the tests that came out otherwise."""
     tests = tuple(
         (key, truth)
         for key, truth in state.facts.items()
@@ -42,8 +42,9 @@ def note_otherwise(state: State, other: State) -> None:
     for address in other.dirty if tests else ():
         own, record = state.heap.get(address), other.heap.get(address)
         if isinstance(own, Instance) and isinstance(record, Instance):
-            for name in own.attrs.keys() & record.attrs.keys():
-                if not is_made_alike(state.heap, own.attrs[name], other.heap, record.attrs[name]):
+            for name, value in own.attrs.items():
+                theirs = record.attrs.get(name)
+                if name not in record.attrs or not is_made_alike(state.heap, value, other.heap, theirs):
                     noted = state.facts.get(Otherwise(address, name), ())
                     state.decide(Otherwise(address, name), (*noted, *tests) if isinstance(noted, tuple) else tests)
 

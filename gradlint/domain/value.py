@@ -292,6 +292,10 @@ class Sequence(NamedTuple):
     most: int | None = None
 
 
+USED_UP = frozenset({"iterator", "generator", "stream"})
+"""Kinds of sequences whose items are taken once; a stream is what an object gives for `iter`: it may do more."""
+
+
 @dataclass(frozen=True)
 class Pending:
     """How a block was left whose context manager is yet to finish: the kind of the exit, and its value."""

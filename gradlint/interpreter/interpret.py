@@ -263,17 +263,19 @@ def _function(
     return ends
 
 
-def invalidate_since_init(state: State, made: Value) -> None:
+def invalidate_since_init(machine: Machine, state: State, made: Value) -> None:
     """Forget what other methods may have changed since `__init__`: lengths, sizes, graphs, what was None or a number.
 
-    A module without parameters of its own is made to be derived from: the object may be of a class that adds some.
+    A module without parameters of its own is made to be derived from, as one from which a class of the file derives:
+    the object may be of a class that adds some.
     """
     record = state.heap.get(made.id) if isinstance(made, Ref) else None
     if not isinstance(record, Instance) or not isinstance(made, Ref):
         return
     _loosen(state, record.values(), set())
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
-    derived = is_module(state, made) and not parameters_of(state, made)[0]
+    bases = {base for cls in machine.program.classes for base in linear_bases(state, cls)[1:]}
+    derived = is_module(state, made) and (record.cls in bases or not parameters_of(state, made)[0])
     state.put(made.id, changed._replace(open=record.open or derived))
 
 
@@ -373,7 +375,7 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         assumed = machine.assumed
         fresh = after.fork()
         suppose_attributes(machine, fresh, made)
-        invalidate_since_init(after, made)
+        invalidate_since_init(machine, after, made)
         suppose_attributes(machine, after, made)
         if isinstance(made, Ref) and is_module(after, made):
             # The methods may be called in training or in evaluation.

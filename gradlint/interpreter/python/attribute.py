@@ -14,7 +14,7 @@ from gradlint.domain.refusal.tensors import AttributeFixed
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
-from gradlint.interpreter.escape import escape, origins
+from gradlint.interpreter.escape import escape, may_depend_on, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
@@ -230,6 +230,8 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
         if name == "data" and machine.assumes and node in machine.program.fragment_at(state).for_losses:
             loss = as_tensor(machine, state, obj, node)  # What is backpropagated is a tensor.
             return Unknown() if loss is None else tensor_attribute(machine, state, loss, name, node)
+        if name == "data":
+            return may_depend_on([obj.origin], node)  # Of a tensor it has no graph, of a packed sequence it has.
         # A result of a call that is not known: a tensor, or an object that holds some.
         return Bound(obj, name) if method_fact(name) or name in METHODS else Unknown(None, obj.origin, None, node)
     if name == "grad":

@@ -10,7 +10,7 @@ import libcst as cst
 from gradlint.domain.announcement import ContainerCopied, Stored
 from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import USED_UP, Args, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
@@ -220,7 +220,7 @@ def _remove(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTN
 
 def _next(machine: Machine, state: State, obj: Ref, args: Args, node: cst.CSTNode) -> Value:
     record = state.at(obj, Sequence)
-    if record.kind in ("iterator", "generator") and record.items:
+    if record.kind in USED_UP and record.items:
         state.put(obj.id, record._replace(items=record.items[1:]))
     return record.items[0] if record.items else Unknown()
 

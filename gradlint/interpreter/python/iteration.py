@@ -8,7 +8,19 @@ from gradlint.domain.announcement import Assigned
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import DATA, SUPPOSED_CALL, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    USED_UP,
+    Args,
+    External,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Suspended,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.interpreter.escape import may_depend_on, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.calls import exhaust
@@ -73,7 +85,7 @@ def _items_of_record(machine: Machine, state: State, value: Ref, node: cst.CSTNo
     if isinstance(record, Suspended):
         return exhaust(machine, state, value)
     if isinstance(record, Sequence):
-        if record.kind in ("iterator", "generator"):
+        if record.kind in USED_UP:
             state.put(value.id, Sequence((), record.kind, record.open, 0 if record.items else record.most))
         return record
     if isinstance(record, Mapping):

@@ -16,7 +16,7 @@ from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBeg
 from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.likeness import origin_of_data
 from gradlint.domain.state import State, fresh_address
-from gradlint.domain.value import Instance, Mapping, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
+from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
 from gradlint.interpreter.python.attribute import loosen
@@ -26,10 +26,10 @@ from gradlint.interpreter.python.counters import count_on, ended, last_of, next_
 from gradlint.interpreter.python.generators import drive
 from gradlint.interpreter.python.iteration import PART, data_of, items_of, supposed_data
 from gradlint.interpreter.python.operators import symbolic
-from gradlint.interpreter.python.widen import widen
+from gradlint.interpreter.python.widen import Sizes, are_settings, forget_assigned, open_gathered, sizes, widen
 from gradlint.interpreter.torch.tensor import SUMMARY
 from gradlint.interpreter.torch.transform.levels import refuses_test
-from gradlint.source.core import Append, Block, Const, For, If, While
+from gradlint.source.core import Block, Const, For, While
 
 ITERATIONS = 2
 EXACT = 8
@@ -40,17 +40,23 @@ MANY = 64
 
 
 class Iterations:
-    """One run of a loop, as it is announced. `before` is a copy of the state before it, which nobody changes."""
+    """One run of a loop, as it is announced. `before` is a copy of the state before it, which nobody changes.
+
+    `former` is what `widen` compares the last iteration with. `like`: all others go as those that were run.
+    """
 
     def __init__(self, machine: Machine, before: State, node: cst.CSTNode) -> None:
         self.machine = machine
         self.before = before
         self.node = node
         self.number = fresh_number()
+        self.former: Sizes | None = {}
+        self.like = False
         machine.announce(before, LoopBegan(node, self.number))
 
-    def begin(self) -> None:
-        """Begin an iteration."""
+    def begin(self, paths: Paths[State] = ()) -> None:
+        """Begin an iteration on these paths."""
+        self.former = sizes(self.before, paths)
         since = fresh_number()
         self.machine.iterations.append(since)
         self.machine.announce(self.before, IterationBegan(self.node, self.number, since))
@@ -100,7 +106,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     while items_taken:
         item = items_taken.pop(0)
         item = item if origin is None else as_data(item, origin)
-        iterations.begin()
+        iterations.begin(live)
         for other in live:
             other.set(instr.item, item)
         live, left = _iterate(machine, live, instr.body)
@@ -112,6 +118,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
         if not exact and instr.counters:
             count_on(before, live, instr.counters)
         if summary and len(live) == 1 and not live[0].undecided_since(iterations.number):
+            iterations.like = True
             break  # It stands for all, and all went the same way.
         if not items_taken and not exact and not more and machine.backwards > backwards:
             # What a backward left in the second iteration shows in the third: a state carried over, then a step.
@@ -126,20 +133,9 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
     written = isinstance(getattr(instr.node, "iter", None), (cst.List, cst.Tuple))
     listed = exact and (written or _are_objects(state, iterable, items))
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
-    return _leave(machine, instr.orelse, region, live, broken, None if exact else before)
-
-
-def _open_gathered(machine: Machine, state: State, block: Block) -> None:
-    """Let what a comprehension gathers have more items: of those that it was not run over, or by another outcome."""
-    for instr in block:
-        if isinstance(instr, Append):
-            gathered = machine.read(state, instr.target)
-            record = state.heap.get(gathered.id) if isinstance(gathered, Ref) else None
-            if isinstance(gathered, Ref) and isinstance(record, (Sequence, Mapping)):
-                state.put(gathered.id, record._replace(open=True))
-        elif isinstance(instr, (If, For)):
-            for part in (instr.then, instr.orelse) if isinstance(instr, If) else (instr.body,):
-                _open_gathered(machine, state, part)
+    if are_settings(state, items):
+        iterations.former = None
+    return _leave(machine, instr, region, live, broken, None if exact else iterations)
 
 
 def _spread_gradients(before: State, after: State, items: tuple[Value, ...]) -> None:
@@ -219,13 +215,22 @@ def _stands_for_all(state: State, items: Sequence) -> bool:
 
 
 def _leave(
-    machine: Machine, orelse: Block, region: Region, live: list[State], broken: list[State], before: State | None
+    machine: Machine,
+    instr: For | While,
+    region: Region,
+    live: list[State],
+    broken: list[State],
+    loop: Iterations | None,
 ) -> list[State]:
-    """Run the `else` of a loop, and join what broke out; all is widened since `before`, which an exact loop lacks."""
-    if before is not None:
+    """Run the `else` of a loop, and join what broke out; all is widened since it began, but for an exact loop."""
+    if loop is not None:
         for state in live + broken:
-            widen(before, state)
-    after = machine.join(machine.run(orelse, live) + broken)
+            widen(loop.before, state, loop.former)
+            if not loop.like:
+                open_gathered(state, instr.body)
+            if loop.former is None:
+                forget_assigned(loop.before, state, instr.body)
+    after = machine.join(machine.run(instr.orelse, live) + broken)
     machine.close(after, region)
     return after
 
@@ -240,7 +245,7 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     numbers: list[Value] = [start.start if isinstance(start, Suspended) else None]
 
     def step(states: list[State], items: list[Value]) -> list[State]:
-        iterations.begin()
+        iterations.begin(states)
         number = numbers[-1]
         numbers.append(next_position(number))
         for one, item in zip(states, items, strict=True):
@@ -253,7 +258,7 @@ def _consume(machine: Machine, state: State, instr: For, generator: Ref) -> list
     ended, broken = drive(machine, state, generator, step)
     live = [end for end, _ in ended]
     iterations.over(live, bounded=True)
-    return _leave(machine, instr.orelse, region, live, broken, before)
+    return _leave(machine, instr, region, live, broken, iterations)
 
 
 def _counted(state: State, iterable: Value, items: Sequence, exact: bool) -> bool:
@@ -318,7 +323,8 @@ def _like(machine: Machine, state: State, item: Value) -> Value:
         return next_position(item)
     if isinstance(item, Unknown) and item.origin is not None and item.origin.op == DATA:
         return Unknown(None, item.origin, None, item.syntax)
-    if isinstance(item, Unknown) or any(one.live for one in origins(state, (item,))):
+    is_object = isinstance(item, Ref) and _is_instance(state, item)
+    if isinstance(item, Unknown) or is_object or any(one.live for one in origins(state, (item,))):
         return Unknown()
     return item
 
@@ -352,13 +358,13 @@ def run_while(machine: Machine, state: State, instr: While) -> list[State]:
         exact = exact and iteration < EXACT
         if iteration and (not exact or _endless(instr)):
             count_on(before, live, instr.counters)
-        iterations.begin()
+        iterations.begin(live)
         live, left = _iterate(machine, live, instr.body)
         broken.extend(left)
         iterations.end(live)
     iterations.over(live, bounded=exact)
     ended = [] if _endless(instr) else live + done
-    return _leave(machine, instr.orelse, region, ended, broken, None if exact else before)
+    return _leave(machine, instr, region, ended, broken, None if exact else iterations)
 
 
 def _endless(instr: While) -> bool:

@@ -21,7 +21,7 @@ from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import has_unknown_base
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.elements import bounds_of
-from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state
+from gradlint.interpreter.torch.parameters import LISTS, module_base, optimizer_state, settings_of
 from gradlint.interpreter.torch.tensor import is_of_torch, is_raised, known_tensor, tensor_at
 from gradlint.shapes.misfit import CHECKS
 
@@ -35,7 +35,8 @@ def refuses_call(machine: Machine, state: State, ref: Ref, module: Instance, arg
     path = module.cls.path
     known = guarded(path)
     defaults = {} if known is None else known.defaults
-    made = {**defaults, **{name: _known(machine, state, one) for name, one in module.config.items()}}
+    settings = settings_of(state, module, path.removeprefix("torch."))
+    made = {**defaults, **{name: _known(machine, state, one) for name, one in settings.items()}}
     return refuses_arguments(machine, state, f"{path}.forward", args, node, made)
 
 

@@ -35,6 +35,7 @@ from gradlint.interpreter.torch.conjugate import CONJUGATE_METHODS, refuses_nump
 from gradlint.interpreter.torch.fit import refuse_whole
 from gradlint.interpreter.torch.hooks import register_with_tensor
 from gradlint.interpreter.torch.inplace import write
+from gradlint.interpreter.torch.operands import NO_DTYPE
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
@@ -312,12 +313,9 @@ def _dtype_after(machine: Machine, state: State, record: Tensor, args: Args) -> 
         tensor = known_tensor(machine, state, value)
         if tensor is not None:
             return tensor_at(state, tensor).dtype
-        if isinstance(value, Unknown) and value.kind not in _NO_DTYPE and not _is_device(value):
+        if isinstance(value, Unknown) and value.kind not in NO_DTYPE and not _is_device(value):
             return None
-    return record.dtype
-
-
-_NO_DTYPE = frozenset({"device", "str", "int", "bool", "number"})
+    return None if args.open else record.dtype
 
 
 def _is_device(value: Unknown) -> bool:

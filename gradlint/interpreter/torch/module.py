@@ -11,6 +11,7 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import AttributeSet, ModuleConfigured, NameMissing, TorchCalled
 from gradlint.domain.graph import Node
 from gradlint.domain.likeness import is_optimizer_path
+from gradlint.domain.otherwise import is_otherwise
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
@@ -58,7 +59,9 @@ from gradlint.interpreter.torch.parameters import (
     parts,
     refuse_uninitialised,
     set_sized,
+    settings_of,
     spelled_out,
+    with_setting,
 )
 from gradlint.interpreter.torch.parametrizations import assign_parametrized
 from gradlint.interpreter.torch.registration import MODULE_DICT, is_no_module, lacks_forward, refuses_items
@@ -170,7 +173,7 @@ def set_module_attribute(
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
     machine.announce(state, AttributeSet(node, obj, name, value))
-    former = record.attrs.get(name)
+    former = None if is_otherwise(state, obj.id, name) else record.attrs.get(name)
     if assign_parametrized(machine, state, obj, name, former, node):
         return
     if module_base(state, record) is not None:
@@ -184,7 +187,7 @@ def set_module_attribute(
         if isinstance(old, Instance) and module_base(state, old) is not None and is_no_module(state, value):
             machine.emit(ChildOverwritten(node, name))
             return
-    state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
+    state.put(obj.id, with_setting(state, record, name, value))
 
 
 def _no_parameter(state: State, value: Value) -> bool:
@@ -305,11 +308,11 @@ def _call_torch_module(
     if any(is_unsized(state, value) for value in record.attrs.values()):
         set_sized(state, ref, True)
     flags: dict[str, object] = defaults_of(entry.sig.overloads[0] if entry.sig.overloads else ())
-    flags |= {name: flag_of(machine, state, value) for name, value in record.config.items()}
+    config = settings_of(state, record, entry.name)
+    flags |= {name: flag_of(machine, state, value) for name, value in config.items()}
     flags["@module"] = ref.id
-    flags["training"] = record.module.training
-    if isinstance(flags["training"], Unknown):
-        flags["training"] = facts.UNKNOWN
+    training = record.module.training
+    flags["training"] = facts.UNKNOWN if isinstance(training, Unknown) else training
     parts: list[Input] = []
     for name, value in record.attrs.items():
         if way_of(value) is not None:
@@ -320,7 +323,7 @@ def _call_torch_module(
             # A tensor that stands where the class has a parameter is used as one (weight and spectral norm).
             label = f"p.{name}" if f"p.{name}" in entry.row.saved else f"b.{name}"
             parts.append(Input("p.*" if tensor.parameter and "p.*" in entry.row.saved else label, value))
-    return apply(machine, state, entry, args, node, flags, tuple(parts), record.config)
+    return apply(machine, state, entry, args, node, flags, tuple(parts), config)
 
 
 def call_module_method(

@@ -91,6 +91,8 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
         elif isinstance(value, Unknown) and not _is_no_type(value):
             # A device most likely; a dtype cannot be ruled out.
             _retyped(state, ref, None)
+    if args.open:
+        _retyped(state, ref, None)
     return _moved(machine, state, ref, args, node)
 
 

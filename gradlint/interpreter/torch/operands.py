@@ -36,6 +36,9 @@ def bind(
     return possible
 
 
+NO_DTYPE = frozenset({"device", "str", "int", "bool", "number"})
+"""What something unknown is that is certainly no element type."""
+
 _SIZES = frozenset({"size", "shape", "dims", "sizes", "repeats"})
 
 
@@ -44,7 +47,8 @@ def _takes(machine: Machine, state: State, param: Param, value: Value) -> bool:
     if value is None:
         return param.default
     if param.name == "dtype":
-        return isinstance(value, Unknown) or (isinstance(value, External) and dtype_flag(value) is not None)
+        known = isinstance(value, External) and dtype_flag(value) is not None
+        return known or (isinstance(value, Unknown) and value.kind not in NO_DTYPE)
     if isinstance(value, External):
         return dtype_flag(value) is None and not param.tensor
     if param.name == "device":
@@ -77,6 +81,8 @@ def _bind_overload(overload: tuple[Param, ...], args: Args) -> dict[str, Value] 
                 bound[param.name] = rest
             at = len(positional)
         elif at < len(positional) and not param.keyword_only:
+            if param.name in args.keywords:
+                return None
             bound[param.name] = positional[at]
             at += 1
         elif param.name in args.keywords:

@@ -26,7 +26,7 @@ from gradlint.shapes.fit import alone, check_of
 from gradlint.shapes.infer import result
 from gradlint.shapes.misfit import Misfit
 from gradlint.shapes.module import module_result
-from gradlint.shapes.operand import Operand, Several
+from gradlint.shapes.operand import UNKNOWN, Operand, Several
 
 
 class Input(NamedTuple):
@@ -45,8 +45,8 @@ class Operation:
     """
 
     __slots__ = (
-        "_operands", "_saved", "bound", "canonical", "config", "entry", "flags", "inputs", "machine", "mistaken",
-        "name", "node", "overload", "state", "terms",
+        "_operands", "_saved", "bound", "canonical", "config", "entry", "flags", "hidden", "inputs", "machine",
+        "mistaken", "name", "node", "overload", "state", "terms",
     )  # fmt: skip
 
     def __init__(
@@ -80,13 +80,16 @@ class Operation:
         self.flags: dict[str, object] = defaults_of(self.overload, prefix)
         for name, value in self.bound.items():
             self.flags[prefix + name] = flag_of(machine, state, value)
-        if args.open:
-            for param in self.overload:
-                if param.name not in self.bound:
-                    self.flags[prefix + param.name] = facts.UNKNOWN
+        self.hidden = [one.name for one in self.overload if args.open and self._is_hidden(one)]
+        self.flags.update(dict.fromkeys((prefix + name for name in self.hidden), facts.UNKNOWN))
         if extra:
             self.flags.update(extra)
         self._describe()
+
+    def _is_hidden(self, param: Param) -> bool:
+        """Return whether an argument may be among those of a star; one that has a name only, of two stars."""
+        stars = [one.star for one in self.node.args] if isinstance(self.node, cst.Call) else ["**"]
+        return param.name not in self.bound and (not param.keyword_only or "*" not in stars or "**" in stars)
 
     def _describe(self) -> None:
         """Flags that speak of the call as a whole: the ranks, and whether all inputs, or the first, are contiguous."""
@@ -204,7 +207,8 @@ class Operation:
     def operands(self) -> dict[str, object]:
         """Return the arguments as the size rules see them; computed once."""
         if self._operands is None:
-            self._operands = operands_of(self.machine, self.state, self.bound)
+            given = operands_of(self.machine, self.state, self.bound)
+            self._operands = {**dict.fromkeys(self.hidden, UNKNOWN), **given}
             if self.name == "einsum":
                 self._operands["operands"] = self._operands.pop("tensors", None)
         return self._operands

@@ -15,6 +15,7 @@ from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Function, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
 from gradlint.domain.walk import inputs, leaves
+from gradlint.facts import fact
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 from gradlint.interpreter.torch.tensor import UNINITIALIZED
@@ -194,6 +195,39 @@ def parameter_shape(cls: str, name: str, config: Config) -> Shape:
     """Return the shape of parameter `name` of a module of class `cls` (`nn.Linear`); None where it is not known."""
     rule = _RULES.get(cls.removeprefix("nn."))
     return None if rule is None else rule(name, config)
+
+
+def with_setting(state: State, record: Instance, name: str, value: Value) -> Instance:
+    """Return a module whose attribute is set: its calls read those by which it was configured."""
+    entry = fact((module_base(state, record) or "").removeprefix("torch.")) if name != "bias" else None
+    read = entry is not None and any(param.name == name for overload in entry.sig.overloads for param in overload)
+    told = Unknown() if name == "kernel_size" else value  # From which a default for the stride was taken.
+    config = {**record.config, name: told} if read and not record.module.uninitialised else record.config
+    return record._replace(attrs={**record.attrs, name: value}, config=config)
+
+
+def settings_of(state: State, record: Instance, cls: str) -> dict[str, Value]:
+    """Return what a module was made with, without the sizes that a parameter of another size contradicts."""
+    for name in ("weight", "bias"):
+        value, wanted = record.attrs.get(name), parameter_shape(cls, name, record.config)
+        tensor = state.heap.get(value.id) if isinstance(value, Ref) else None
+        if wanted is not None and isinstance(tensor, Tensor) and not _is_of(tensor.shape, wanted):
+            return {**record.config, **{key: Unknown() for key in _SIZES if key in record.config}}
+    return record.config
+
+
+def _is_of(shape: Shape, wanted: tuple[Dim, ...]) -> bool:
+    """Return whether a shape has all the sizes that are known of another one."""
+    if shape is None or len(shape) != len(wanted):
+        return False
+    return all(want == size for want, size in zip(wanted, shape, strict=True) if isinstance(want, int))
+
+
+_SIZES = (
+    *("in_features", "out_features", "in_channels", "out_channels", "kernel_size", "num_embeddings", "embedding_dim"),
+    *("num_features", "num_channels", "normalized_shape"),
+)
+"""What constructors are told of the sizes of parameters."""
 
 
 def spelled_out(names: frozenset[str], config: Config) -> list[str]:

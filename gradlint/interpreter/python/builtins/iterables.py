@@ -169,7 +169,8 @@ def _iter(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Valu
     items = items_of(machine, state, value, node)
     if items.open and not items.items:
         return machine.symbol("iter", value)
-    return state.new(Sequence(items.items, "iterator", items.open))
+    known = not isinstance(value, Unknown) and not (isinstance(value, Ref) and isinstance(state[value], Instance))
+    return state.new(Sequence(items.items, "iterator" if known else "stream", items.open))
 
 
 def _next(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

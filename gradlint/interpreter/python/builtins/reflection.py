@@ -10,7 +10,19 @@ from gradlint.domain import value as values
 from gradlint.domain.dtype import TENSOR_TYPES
 from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, External, Function, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    USED_UP,
+    Args,
+    External,
+    Function,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
 from gradlint.interpreter.escape import escape, unknown_call
 from gradlint.interpreter.machine import Machine, Native
@@ -89,7 +101,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
             return False
         return record.parameter if cls.path == "torch.nn.Parameter" else _is_of_tensor_type(record, cls.path)
     if isinstance(record, Sequence) and isinstance(cls, External):
-        lazy = record.kind in ("iterator", "generator") and not cls.path.startswith("builtins.")
+        lazy = record.kind in USED_UP and not cls.path.startswith("builtins.")
         return cls.path == f"builtins.{record.kind}" or (None if lazy else False)
     if isinstance(record, Mapping) and isinstance(cls, External):
         return cls.path == "builtins.dict"
