@@ -63,7 +63,7 @@ def _is_once_only(run: Callable[[Tensor], Tensor]) -> bool:
     x = torch.rand(1, 1, 4, 4, requires_grad=True)
     (first,) = torch.autograd.grad(run(x).pow(2).sum(), x, create_graph=True)
     try:
-        first.sum().backward()
+        torch.autograd.backward(first.sum())
     except RuntimeError:
         return True
     return False

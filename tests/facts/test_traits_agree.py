@@ -628,7 +628,7 @@ def _runs(function: Callable[..., Any], *args: Any) -> bool:
     return True
 
 
-def _sparse() -> torch.Tensor:
+def _sparse() -> Any:
     made = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([0.1, 0.2, 0.3]), (2, 3))
     return made.coalesce().requires_grad_()
 

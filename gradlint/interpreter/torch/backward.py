@@ -229,11 +229,23 @@ def accumulate(
         if leaf in embedded or isinstance(record.accumulated, Ref):
             note_layout(state, leaf, embedded.get(leaf, False), not isinstance(record.accumulated, Ref))
         if create is not False and leaf in certain:
-            _keep_graph(machine, state, leaf, syntax, create is True)
+            _keep_graph(machine, state, leaf, syntax, create is True, _is_computed(found, node))
 
 
-def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, certain: bool) -> None:
-    """The gradient has a graph of its own.
+def _is_computed(found: Walk, leaf: Node) -> bool:
+    """Return whether a gradient depends on leaves: on the way to its own, a function of one tensor has saved that."""
+    between = nodes_between([*found.certain], {leaf.id})
+    alone = (one for one in found.certain if sum(edge.flows is not False for edge in one.edges) == 1)
+    return any(one.id in between and any(_is_tracked(one, kept) for kept in one.saved) for one in alone)
+
+
+def _is_tracked(node: Node, kept: Saved) -> bool:
+    source = node if kept.own else kept.node
+    return source is not None and source.tracked is True
+
+
+def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, certain: bool, computed: bool) -> None:
+    """The gradient has a graph of its own; `computed`: it certainly requires grad.
 
     Measured: torch warns that the leaf and its gradient now keep each other alive until `.grad` is set to None.
     """
@@ -241,8 +253,9 @@ def _keep_graph(machine: Machine, state: State, leaf: int, syntax: cst.CSTNode, 
     gradient = record.accumulated
     if isinstance(gradient, Ref):
         kept = tensor_at(state, gradient)
-        node = Node("gradient", syntax, tracked=None, maybe_saved=True)
-        state.put(gradient.id, kept._replace(node=node, grad=None, syntax=syntax, tags=kept.tags | {CYCLE}))
+        grad = True if computed and certain else None
+        node = Node("gradient", syntax, tracked=grad, maybe_saved=True)
+        state.put(gradient.id, kept._replace(node=node, grad=grad, syntax=syntax, tags=kept.tags | {CYCLE}))
         machine.announce(state, GradientRecorded(syntax, node, certain))
 
 

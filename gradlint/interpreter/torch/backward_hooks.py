@@ -18,6 +18,7 @@ from gradlint.domain.refusal.functions import HookResult, Returned, Role
 from gradlint.domain.shape import same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Context, Hook, Ref, Tensor, Unknown, Value
+from gradlint.facts.aliases import canonical
 from gradlint.interpreter.grad_fn import named
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
@@ -25,7 +26,7 @@ from gradlint.interpreter.reachable import sequence_at
 from gradlint.interpreter.torch.backward import Walk
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.hooks import GUARD, Watched, place_of
-from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, nontensor, tensor_at
+from gradlint.interpreter.torch.tensor import OVERLAP, known_tensor, new_tensor, nontensor, tensor_at
 
 _UNWATCHED = Context("no_grad")
 
@@ -34,14 +35,19 @@ def gradients_pass(machine: Machine, state: State, found: Walk, syntax: cst.CSTN
     """A backward has run through nodes: the hooks that were registered with them are given their gradients."""
     if not machine.hooked:
         return
-    certain = {node.id for node in found.certain}
+    certain, replaced = {node.id for node in found.certain}, set[Ref]()
     role: Role = "register_hook" if kind == "gradient" else "register_post_accumulate_grad_hook"
     for hook, ref, node in list(_registered(state, found.possible.values(), kind)):
         record = state.heap.get(ref.id)
         if isinstance(record, Tensor):
             given = ref if kind == "accumulated" else _gradient(state, record, syntax)
+            if kind == "gradient" and ref not in replaced and _is_expanded(found, record):
+                gradient = tensor_at(state, given)
+                state.put(given.id, gradient._replace(tags=gradient.tags | {OVERLAP}))
             passing = _Passing(machine, state, syntax, node in certain)
             value = passing.run(hook, (given,), role)
+            if value is not None:
+                replaced.add(ref)
             what = _misfit(machine, state, value, record, kind) if value != given else None
             if what is not None:
                 passing.refuse(hook, what)
@@ -107,6 +113,20 @@ def _registered(state: State, nodes: Iterable[Node], kind: str) -> Iterator[tupl
 
 def _gradient(state: State, record: Tensor, syntax: cst.CSTNode) -> Ref:
     return new_tensor(state, Node("gradient", syntax), dtype=record.dtype, shape=record.shape)
+
+
+def _is_expanded(found: Walk, record: Tensor) -> bool:
+    """Return whether the gradient that arrives is that of a sum alone: one number, expanded to the size."""
+    sizes = record.shape or ()
+    if 0 in sizes or not any(isinstance(size, int) and size > 1 for size in sizes):
+        return False
+    users = [one for one in found.possible.values() if any(edge.node is record.node for edge in one.edges)]
+    total = users[0] if len(users) == 1 else None
+    return total in found.certain and total is not None and _sums_all(total)
+
+
+def _sums_all(node: Node) -> bool:
+    return canonical(node.op) == "sum" and len(node.edges) == 1 and node.operands.keys() == {"input"}
 
 
 # Nodes.

@@ -9,14 +9,16 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.dtype import COMPLEXES
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.refusal.tensors import SparseUnsupported
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Ref, Tensor, Value
-from gradlint.facts import method_fact
+from gradlint.domain.value import Args, Ref, Tensor, Unknown, Value
+from gradlint.facts import fact, method_fact
 from gradlint.interpreter.machine import Machine, Method
+from gradlint.interpreter.torch.alias import view_kind
 from gradlint.interpreter.torch.apply import apply
-from gradlint.interpreter.torch.tensor import SPARSE, is_of_torch, known_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import SPARSE, both, is_of_torch, known_tensor, tensor_at, view_of
 
 CONJUGATE = "conjugate"
 """The tag of a tensor with the bit."""
@@ -36,16 +38,29 @@ def refuses_numpy(machine: Machine, record: Tensor, node: cst.CSTNode) -> bool:
     return True
 
 
+def view_as_real(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """view_as_real(input): memory that holds the numbers themselves, which that of a conjugate does not."""
+    entry, ref = fact("view_as_real"), known_tensor(machine, state, args.get(0, "input"))
+    assert entry is not None
+    if ref is not None and CONJUGATE in tensor_at(state, ref).tags and is_of_torch(tensor_at(state, ref)):
+        text = "it has the conjugate bit set; call `resolve_conj()` first"
+        machine.emit(ArgumentRefused(node, "torch.view_as_real", "value", "input", text))
+        return Unknown("raised")
+    return apply(machine, state, entry, args, node)
+
+
 def _conj(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """conj(): a view with the bit, of a complex tensor; any other is given back as it is."""
-    entry = method_fact("conj")
-    assert entry is not None
     record = tensor_at(state, ref)
-    made = apply(machine, state, entry, args.prepend(ref), node)
-    tensor = known_tensor(machine, state, made)
-    if tensor is not None and record.dtype in COMPLEXES and CONJUGATE not in record.tags:
-        state.put(tensor.id, tensor_at(state, tensor)._replace(tags=tensor_at(state, tensor).tags | {CONJUGATE}))
-    return made
+    if record.dtype not in COMPLEXES:
+        entry = method_fact("conj")
+        assert entry is not None
+        return apply(machine, state, entry, args.prepend(ref), node)
+    tracked = both(record.grad, state.grad)
+    made = Node("conj", node, [Edge(record.node, record.grad)], tracked=tracked)
+    tags = (record.tags - {CONJUGATE}) | ({CONJUGATE} - record.tags)
+    kind = view_kind(state, record, "plain")
+    return view_of(state, ref, made, kind=kind, shape=record.shape, grad=tracked, tags=frozenset(tags))
 
 
 def _resolve(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

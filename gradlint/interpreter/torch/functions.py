@@ -35,6 +35,7 @@ from gradlint.interpreter.torch.arguments import refuses_arguments
 from gradlint.interpreter.torch.attributes import replace_memory
 from gradlint.interpreter.torch.backward_call import autograd_backward, autograd_grad
 from gradlint.interpreter.torch.checkpoint import CHAIN, chain, checkpoint, checkpoint_sequential
+from gradlint.interpreter.torch.conjugate import view_as_real
 from gradlint.interpreter.torch.creation import CREATION, initialise, lay_out, tag
 from gradlint.interpreter.torch.custom_ops import call_op, define_op, register_autograd
 from gradlint.interpreter.torch.data_loader import DATA, SAMPLER, new_sampler
@@ -306,6 +307,7 @@ SPECIAL: dict[str, Native] = {
     **PARAMETRIZING,
     **WEIGHT_HOOKS,
     "torch.sparse_coo_tensor": sparse_tensor,
+    "torch.view_as_real": view_as_real,
     "torch.sparse.mm": sparse_mm,
     "torch.save": written_whole("torch.save"),
     "torch.library.custom_op": define_op,
