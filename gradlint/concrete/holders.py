@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import islice
-from types import FrameType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -27,6 +28,8 @@ _NODES = 20_000
 _GROWS = UPDATES | JOINS
 """What makes a value of the last iteration and the next one."""
 _ITEMS = 64
+_KEYS = re.compile(r"\[[^\[\]]*\]")
+_ADDS = ("append", "appendleft", "extend", "insert")
 
 
 Key: TypeAlias = Callable[[Any], Hashable | None]
@@ -53,28 +56,43 @@ def holder_of(key: Key, *, below: bool = False, carried: bool = False) -> Holder
     """
     known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
-        search = _Search(key, below, carried, frame, known)
-        for name, value in list(frame.f_locals.items()):
-            found = None if name.startswith("__") else search.held(name, value, _DEPTH)
-            if found is not None:
-                return found
+        found = _Search(key, below, carried, frame.f_code.co_filename, known).within(frame.f_locals)
+        if found is not None:
+            return found
     return None
 
 
+def held_at_the_end(key: Key) -> Holder | None:
+    """Search the variables of the program itself, once it is over."""
+    variables = vars(sys.modules["__main__"])
+    return _Search(key, True, False, str(variables.get("__file__")), set()).within(variables)
+
+
 class _Search(NamedTuple):
-    """A search in the variables of a frame; `known` are the ids of what it has looked at."""
+    """A search in the variables of a frame of a file; `known` are the ids of what it has looked at."""
 
     key: Key
     below: bool
     carried: bool
-    frame: FrameType
+    filename: str
     known: set[int]
 
-    def held(self, path: str, value: Any, depth: int) -> Holder | None:
-        """Return what holds the graphs at or below a value."""
+    def within(self, variables: Mapping[str, Any]) -> Holder | None:
+        """Return what holds the graphs at or below one of the variables."""
+        for name, value in list(variables.items()):
+            found = None if name.startswith("__") else self._held(name, value, _DEPTH)
+            if found is not None:
+                return found
+        return None
+
+    def _held(self, path: str, value: Any, depth: int, owner: type | None = None) -> Holder | None:
+        """Return what holds the graphs at or below a value, the innermost that holds several; `owner` has it."""
         if isinstance(value, torch.Tensor):
             return self._summed(path, value)
-        if depth == 0 or id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
+        is_listed = isinstance(value, (list, tuple, dict, deque))
+        if depth == 0 and not is_listed:
+            return None
+        if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
             return None
         self.known.add(id(value))
         items = list(items_of(value))
@@ -84,13 +102,18 @@ class _Search(NamedTuple):
         if len(nodes) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
             single = next((one for one in reached if len(one) >= _ENOUGH), None)
             label = label_of(nodes[-1])
-            if single is None and label is not None:
-                return Holder(path, _grown(path, self.frame) or label.place, True, nodes[0])
-        for name, one in items:
-            found = self.held(path + name, one, depth - 1)
+            if single is None:
+                whole = next((one for one in self._below(path, value, items, depth) if one.listed), None)
+                place = _grown(path, self.filename, owner) or (None if label is None else label.place)
+                return whole or (None if place is None else Holder(path, place, True, nodes[0]))
+        return next(self._below(path, value, items, depth), None)
+
+    def _below(self, path: str, value: Any, items: list[tuple[str, Any]], depth: int) -> Iterator[Holder]:
+        """Yield what holds the graphs among the items of a value."""
+        for name, one in items if depth else ():
+            found = self._held(path + name, one, depth - 1, type(value))
             if found is not None:
-                return found
-        return None
+                yield found
 
     def _summed(self, path: str, tensor: torch.Tensor) -> Holder | None:
         """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
@@ -153,13 +176,34 @@ def _is_empty(cell: Any) -> bool:
         return True
 
 
-def _grown(path: str, frame: FrameType) -> Spot | None:
-    """Return the call in the file of the frame that adds to a list of this path."""
-    name = frame.f_code.co_filename
-    for node in nodes_of(name):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if is_call and node.func.attr in ("append", "extend", "insert") and ast.unparse(node.func.value) == path:  # type: ignore[attr-defined]
-            return spot_of(name, node)  # type: ignore[arg-type]
-        if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == path:
-            return spot_of(name, node)
-    return None
+def _grown(path: str, filename: str, owner: type | None) -> Spot | None:
+    """Return what adds to a list of this path in a file: by the path, with other keys, or in the class that has it."""
+    grows = list(_growing(filename))
+    masked = _KEYS.sub("[]", path)
+    found = [node for node, target in grows if ast.unparse(target) == path]
+    found = found or [node for node, target in grows if _KEYS.sub("[]", ast.unparse(target)) == masked]
+    if not found and owner is not None and owner.__module__ in sys.modules:
+        filename = str(getattr(sys.modules[owner.__module__], "__file__", None))
+        rows = {
+            row
+            for node in nodes_of(filename)
+            if isinstance(node, ast.ClassDef) and node.name in {one.__name__ for one in owner.__mro__}
+            for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
+        found = [
+            node
+            for node, target in _growing(filename)
+            if node.lineno in rows and ast.unparse(target) == f"self.{path.rpartition('.')[2]}"
+        ]
+    return spot_of(filename, found[0]) if found else None
+
+
+def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
+    """Yield the nodes of a file by which containers grow, each with the container."""
+    for node in nodes_of(filename):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS:
+            yield node, node.func.value
+        elif isinstance(node, ast.AugAssign):
+            yield node, node.target
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            yield node, node.targets[0].value

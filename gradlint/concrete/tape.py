@@ -181,6 +181,18 @@ def is_packed(node: Any, name: str) -> bool:
     return any(getattr(one, "unpack_hook", True) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
 
 
+def is_freed(node: Any) -> bool:
+    """Return whether torch says that what a node has saved is freed. No hook of the program is called for that."""
+    for name, read in saved(node):
+        try:
+            if not is_packed(node, name):
+                read()
+        except RuntimeError as error:
+            if FREED in str(error):
+                return True
+    return False
+
+
 def versions_in(said: str) -> tuple[int, int] | None:
     """Return the version that a node has saved and the one that torch found, from the message that it raises."""
     found = _VERSIONS.search(said)

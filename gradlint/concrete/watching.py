@@ -114,11 +114,13 @@ class Watch:
             self.machine.ticked = self._ticked
         self._attach()
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Stop watching; `error` is what has ended the program."""
+    def end(self, error: BaseException | None = None, *, whole: bool = False) -> None:
+        """Stop watching; `error` is what has ended the program, and `whole` whether that is over."""
         self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
         if self.machine.asked is not None:
             self.machine.guarded(self.machine.asked.ended)
+        if whole and error is None and not self.machine.over:
+            self._program_ended()
         self.machine.end()
         self._raised = carried_by(error)
         self._detach()
@@ -216,7 +218,7 @@ class Watch:
         while inside and inside.pop() is not module:
             pass
         if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
-            self.machine.guarded(self.machine.tell, "module_left", result, place)
+            self.machine.guarded(self.machine.tell, "module_left", module, result, place)
 
     @_careful
     def _switched(self, module: nn.Module, training: bool) -> None:
@@ -287,6 +289,11 @@ class Watch:
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
 
+    @_careful
+    def _program_ended(self) -> None:
+        with torch._C.DisableTorchFunction():
+            self.machine.tell("program_ended")
+
     def _elsewhere(self) -> None:
         """Say once that another thread trains."""
         if self.machine.on and not self._has_threads:
@@ -299,6 +306,8 @@ class Watch:
         if was_on:
             machine.guarded(machine.measures.iteration_ended, self.sampler.done)
             machine.guarded(machine.tell, "iteration_ended")
+        else:
+            machine.tell("iteration_passed")
         self.clock.iteration_ended(was_on)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:
