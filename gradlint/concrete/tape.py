@@ -20,7 +20,7 @@ from gradlint.concrete.places import Place, Places
 LABEL = "gradlint"
 LIFE = "gradlint.life"
 CUT = "gradlint.cut"
-"""In the metadata of a node whose result, of one element, was also used without its graph: where that was cut off."""
+"""In the metadata of a node whose result, or what is made of it, is also used without its graph: where it was cut."""
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"

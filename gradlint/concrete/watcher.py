@@ -110,6 +110,9 @@ class Watcher:
     def iteration_ended(self) -> None:
         """Hear that a watched iteration is over: the step has ended that is its last."""
 
+    def state_taken(self, state: Any, place: Place) -> None:
+        """Hear of the state dict of a module, between samples as well."""
+
     def iteration_passed(self) -> None:
         """Hear that an iteration is over that nobody has watched."""
 
@@ -133,6 +136,6 @@ def hearing(watchers: list[Watcher], method: str) -> list[Any]:
 ANNOUNCED = (
     *("gradient_read", "backward_begins", "backpropagated", "backward_failed", "step_begins", "step_ended"),
     *("module_entered", "module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
-    *("iteration_ended", "iteration_passed", "program_ended"),
+    *("iteration_ended", "iteration_passed", "program_ended", "state_taken"),
 )
 """The methods by which watchers hear of what is no operation."""

@@ -14,6 +14,7 @@ from gradlint.concrete.names import Names
 from gradlint.concrete.nonfinite import Nonfinite
 from gradlint.concrete.scaling import Scaling
 from gradlint.concrete.statements import Statements
+from gradlint.concrete.wasted import Wasted
 from gradlint.concrete.watcher import Watcher
 from gradlint.concrete.zeros import Zeros
 
@@ -31,4 +32,5 @@ WATCHERS: tuple[type[Watcher], ...] = (
     Names,
     Statements,
     Crossed,
+    Wasted,
 )

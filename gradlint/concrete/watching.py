@@ -103,6 +103,7 @@ class Watch:
         torch.compile = self._compiling
         self._replaced = [
             _Replaced(nn.Module, "train", _announcing(nn.Module.train, self._switched)),
+            _Replaced(nn.Module, "state_dict", _followed(nn.Module.state_dict, self._state_taken)),
             _Replaced(LRScheduler, "step", _heralded(LRScheduler.step, self._scheduler_steps)),
             _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._optimizer_grows)),
             _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._grad_mode_off)),
@@ -235,6 +236,12 @@ class Watch:
             self.machine.optimizer_made(optimizer, place)
 
     @_careful
+    def _state_taken(self, state: Any) -> None:
+        """Tell of a state dict, between samples as well: the network is trained on by then."""
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self.machine.tell("state_taken", state, place)
+
+    @_careful
     def _grad_mode_off(self, mode: Any) -> None:
         if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
             self._meets_new(place)
@@ -349,6 +356,25 @@ def _heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
     def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
         stepping(scheduler)
         return step(scheduler, *args, **kwargs)
+
+    return announced
+
+
+def _followed(method: Any, ended: Callable[[Any], None]) -> Any:
+    """Return a method of modules that calls itself for their parts, with an announcement of its whole result."""
+    inside: list[nn.Module] = []
+
+    @wraps(method)
+    def announced(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if inside:
+            return method(module, *args, **kwargs)
+        inside.append(module)
+        try:
+            result = method(module, *args, **kwargs)
+        finally:
+            inside.pop()
+        ended(result)
+        return result
 
     return announced
 

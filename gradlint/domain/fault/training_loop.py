@@ -71,9 +71,13 @@ class StepBeforeBackward(Fault):
 
 
 class StepMissing(Fault):
-    """Gradients are cleared, at `cleared`, that a backward has filled; the optimizer never steps."""
+    """Gradients are cleared, at `cleared`, that a backward has filled; the optimizer never steps.
+
+    Or it steps after other backwards alone: `beyond` is the last operation of the part of the graph for nothing.
+    """
 
     cleared: cst.CSTNode
+    beyond: cst.CSTNode | None = None
 
 
 class BackwardMissing(Fault):
