@@ -1,4 +1,4 @@
-"""Names that mislead: a second one for a network that should be a copy, and a flag that modules do not have."""
+"""Names that mislead: second ones for a network or a parameter that should be a copy, a flag that modules do not have."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ from gradlint.concrete.seen import Seen
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
 from gradlint.domain.fault.modules import ModuleFlag, NetworkAlias
+from gradlint.domain.fault.training_loop import ParameterMinusItself
 
 _MODULE = nn.modules.module.__file__
 _FLAG = "requires_grad"
+_AVERAGES = frozenset({torch.Tensor.lerp_, torch.Tensor.add_, torch.Tensor.copy_})
+"""By these, an average takes over a part of what a network has."""
+_DIFFERENCES = frozenset({torch.Tensor.sub, torch.Tensor.__sub__, torch.sub, torch.subtract, torch.Tensor.subtract})
 
 
 class Names(Watcher):
-    """Looks at what a network loads, and at the attributes of its parts."""
+    """Looks at what a network loads or averages, at differences of parameters, and at the attributes of networks."""
 
     files = frozenset({_MODULE})
+    functions = _AVERAGES | _DIFFERENCES
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -32,13 +37,49 @@ class Names(Watcher):
         self._found: dict[tuple[int, int], Seen] = {}
 
     def operated(self, it: Operation) -> None:
-        """Look at the first parameter that `load_state_dict` copies at a line: it may be copied to itself."""
-        if it.func is not torch.Tensor.copy_ or it.place.key in self._looked or len(it.args) < 2:
+        """Look at a parameter and what it is copied from or compared with: that may be itself.
+
+        What loads a state dict does so with one after the other, of which the first is enough.
+        """
+        if it.func in _DIFFERENCES:
+            self._difference(it)
+        elif it.func not in _AVERAGES or it.place.key in self._looked or len(it.args) < 2:
             return
-        self._looked.add(it.place.key)
-        to, given = it.args[:2]
-        if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
-            self._alias(it)
+        else:
+            self._looked.add(it.place.key)
+            to, given = it.args[:2]
+            if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
+                if it.caller.f_code.co_filename == _MODULE:
+                    self._alias(it)
+                elif given is to and isinstance(to, nn.Parameter):
+                    self._second_name(it, to)
+
+    def _difference(self, it: Operation) -> None:
+        """Find a parameter less itself, or less a value of its own memory that was taken before the last step."""
+        parameter = next((one for one in it.given if isinstance(one, nn.Parameter)), None)
+        if parameter is None or len(it.given) != 2 or not it.tracked or not parameter.numel():
+            return
+        one, other = it.given
+        cut = self.cut(other if one is parameter else one)
+        is_kept = cut is not None and cut.kind in ("detach", "data") and cut.steps < self.training.steps
+        if one is other or (is_kept and one.data_ptr() == other.data_ptr() and one.stride() == other.stride()):
+            made = self.training.origin(parameter)
+            self._found.setdefault(it.place.key, Seen(ParameterMinusItself, it.place, {"parameter": made}))
+
+    def _second_name(self, it: Operation, parameter: nn.Parameter) -> None:
+        """Find where the network of a parameter, which is averaged with itself, got its second name."""
+        for frame in own_frames(it.caller):
+            for node in nodes_of(frame.f_code.co_filename):
+                target = node.targets[0] if isinstance(node, ast.Assign) else None
+                if not isinstance(node, ast.Assign) or not isinstance(target, (ast.Name, ast.Attribute)):
+                    continue
+                network = value_of(node.value, frame)
+                if isinstance(network, nn.Module) and value_of(target, frame) is network:
+                    if any(one is parameter for one in network.parameters()):
+                        spot = spot_of(frame.f_code.co_filename, node)
+                        fields = {"one": ast.unparse(node.value), "other": ast.unparse(target), "apart": it.place}
+                        self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
+                        return
 
     def _alias(self, it: Operation) -> None:
         """Find where a network got the other of the names by which a line loads its own state."""
