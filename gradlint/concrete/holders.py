@@ -90,6 +90,7 @@ class _Search(NamedTuple):
         if isinstance(value, torch.Tensor):
             return self._summed(path, value)
         is_listed = isinstance(value, (list, tuple, dict, deque))
+        inner = owner if is_listed else type(value)
         if depth == 0 and not is_listed:
             return None
         if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
@@ -103,15 +104,15 @@ class _Search(NamedTuple):
             single = next((one for one in reached if len(one) >= _ENOUGH), None)
             label = label_of(nodes[-1])
             if single is None:
-                whole = next((one for one in self._below(path, value, items, depth) if one.listed), None)
-                place = _grown(path, self.filename, owner) or (None if label is None else label.place)
+                whole = next((one for one in self._below(path, items, depth, inner) if one.listed), None)
+                place = grown(path, self.filename, owner) or (None if label is None else label.place)
                 return whole or (None if place is None else Holder(path, place, True, nodes[0]))
-        return next(self._below(path, value, items, depth), None)
+        return next(self._below(path, items, depth, inner), None)
 
-    def _below(self, path: str, value: Any, items: list[tuple[str, Any]], depth: int) -> Iterator[Holder]:
+    def _below(self, path: str, items: list[tuple[str, Any]], depth: int, owner: type | None) -> Iterator[Holder]:
         """Yield what holds the graphs among the items of a value."""
         for name, one in items if depth else ():
-            found = self._held(path + name, one, depth - 1, type(value))
+            found = self._held(path + name, one, depth - 1, owner)
             if found is not None:
                 yield found
 
@@ -176,7 +177,7 @@ def _is_empty(cell: Any) -> bool:
         return True
 
 
-def _grown(path: str, filename: str, owner: type | None) -> Spot | None:
+def grown(path: str, filename: str, owner: type | None) -> Spot | None:
     """Return what adds to a list of this path in a file: by the path, with other keys, or in the class that has it."""
     grows = list(_growing(filename))
     masked = _KEYS.sub("[]", path)
@@ -193,7 +194,7 @@ def _grown(path: str, filename: str, owner: type | None) -> Spot | None:
         found = [
             node
             for node, target in _growing(filename)
-            if node.lineno in rows and ast.unparse(target) == f"self.{path.rpartition('.')[2]}"
+            if node.lineno in rows and _KEYS.sub("[]", ast.unparse(target)) == f"self.{masked.rpartition('.')[2]}"
         ]
     return spot_of(filename, found[0]) if found else None
 

@@ -142,13 +142,15 @@ class Membership(Watcher):
                     if not name.startswith("_"):
                         self._attribute(part, name, value, own)
 
-    def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int]) -> None:
+    def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int], depth: int = 1) -> None:
         if isinstance(value, torch.Tensor):
             self._tensor(name, value, own)
             return
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         for one in inside:
-            if isinstance(one, nn.Module):
+            if depth and isinstance(one, (dict, list, tuple)):
+                self._attribute(owner, name, one, own, depth - 1)
+            elif isinstance(one, nn.Module):
                 for leaf in one.parameters():
                     if leaf.requires_grad and id(leaf) not in own:
                         self.inner.add(id(one))

@@ -1,4 +1,4 @@
-"""Names that mislead: second ones for a network or a parameter that should be a copy, a flag that modules do not have."""
+"""Names that mislead: second ones of what should be a copy, and a flag that modules do not have."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from gradlint.concrete.seen import Seen
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
 from gradlint.domain.fault.modules import ModuleFlag, NetworkAlias
+from gradlint.domain.fault.tensors import MethodOverwritten
 from gradlint.domain.fault.training_loop import ParameterMinusItself
 
 _MODULE = nn.modules.module.__file__
 _FLAG = "requires_grad"
+_METHOD = "requires_grad_"
 _AVERAGES = frozenset({torch.Tensor.lerp_, torch.Tensor.add_, torch.Tensor.copy_})
 """By these, an average takes over a part of what a network has."""
 _DIFFERENCES = frozenset({torch.Tensor.sub, torch.Tensor.__sub__, torch.sub, torch.subtract, torch.Tensor.subtract})
@@ -74,12 +76,12 @@ class Names(Watcher):
                 if not isinstance(node, ast.Assign) or not isinstance(target, (ast.Name, ast.Attribute)):
                     continue
                 network = value_of(node.value, frame)
-                if isinstance(network, nn.Module) and value_of(target, frame) is network:
-                    if any(one is parameter for one in network.parameters()):
-                        spot = spot_of(frame.f_code.co_filename, node)
-                        fields = {"one": ast.unparse(node.value), "other": ast.unparse(target), "apart": it.place}
-                        self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
-                        return
+                own = list(network.parameters()) if isinstance(network, nn.Module) else []
+                if any(one is parameter for one in own) and value_of(target, frame) is network:
+                    spot = spot_of(frame.f_code.co_filename, node)
+                    fields = {"one": ast.unparse(node.value), "other": ast.unparse(target), "apart": it.place}
+                    self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
+                    return
 
     def _alias(self, it: Operation) -> None:
         """Find where a network got the other of the names by which a line loads its own state."""
@@ -112,27 +114,33 @@ class Names(Watcher):
         self._networks.add(module)
         for part in module.modules():
             if isinstance(vars(part).get(_FLAG), bool) and not _reads_flag(type(part)):
-                spot = self._flag(part)
+                spot = self._set(part, _FLAG)
                 if spot is not None:
                     self._found.setdefault(spot.key, Seen(ModuleFlag, spot, {"name": _FLAG, "owner": "module"}))
+            owners: list[nn.Module | torch.Tensor] = [part, *part.parameters(recurse=False)]
+            for one in owners:
+                spot = self._set(one, _METHOD) if isinstance(vars(one).get(_METHOD), bool) else None
+                if spot is not None:
+                    owner = "module" if one is part else "tensor"
+                    self._found.setdefault(spot.key, Seen(MethodOverwritten, spot, {"owner": owner}))
 
-    def _flag(self, part: nn.Module) -> Spot | None:
-        """Return where the flag of a module was set: by its name in a frame, or by the only line that is left.
+    def _set(self, part: nn.Module | torch.Tensor, name: str) -> Spot | None:
+        """Return where an attribute was set: by its owner in a frame, or by the only line that is left.
 
         Where torch was called at a line, that has set the flag of a tensor.
         """
         left: set[Spot] = set()
         for frame in own_frames(sys._getframe(1)):
-            name = frame.f_code.co_filename
-            rows = {place.row for place in self.places.visited if place.filename == name}
-            for node in nodes_of(name):
+            file = frame.f_code.co_filename
+            rows = {place.row for place in self.places.visited if place.filename == file}
+            for node in nodes_of(file):
                 if not isinstance(node, ast.Assign):
                     continue
                 for target in node.targets:
-                    if isinstance(target, ast.Attribute) and target.attr == _FLAG and node.lineno not in rows:
+                    if isinstance(target, ast.Attribute) and target.attr == name and node.lineno not in rows:
                         if value_of(target.value, frame) is part:
-                            return spot_of(name, node)
-                        left.add(spot_of(name, node))
+                            return spot_of(file, node)
+                        left.add(spot_of(file, node))
         return left.pop() if len(left) == 1 else None
 
     def seen(self) -> Iterator[Seen]:

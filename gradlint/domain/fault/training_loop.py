@@ -22,9 +22,13 @@ class TrainModeMissing(Fault):
 
 
 class EvalModeMissing(Fault):
-    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`."""
+    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`.
+
+    `measured`: it computes a loss, as a program may also do on purpose to compare it with that of the training.
+    """
 
     loop: cst.CSTNode | None
+    measured: bool = False
 
 
 class StateDictAlias(Fault):
