@@ -183,8 +183,10 @@ def grown(path: str, filename: str, owner: type | None) -> Spot | None:
     masked = _KEYS.sub("[]", path)
     found = [node for node, target in grows if ast.unparse(target) == path]
     found = found or [node for node, target in grows if _KEYS.sub("[]", ast.unparse(target)) == masked]
-    if not found and owner is not None and owner.__module__ in sys.modules:
-        filename = str(getattr(sys.modules[owner.__module__], "__file__", None))
+    methods = () if found or owner is None else (one for one in vars(owner).values() if isinstance(one, FunctionType))
+    method = next(iter(methods), None)
+    if owner is not None and method is not None:
+        filename = method.__code__.co_filename
         rows = {
             row
             for node in nodes_of(filename)
