@@ -15,13 +15,13 @@ import torch
 from torch import nn
 
 from gradlint.concrete.calls import tensors_in
-from gradlint.concrete.holders import grown, items_of
-from gradlint.concrete.places import Place, Spot
+from gradlint.concrete.holders import grown, is_ours, items_of
+from gradlint.concrete.places import Spot
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.written import own_frames
 
-_FIRST = 3
-"""Tensors are counted after so many iterations, twice as many, and so on."""
+_FIRST, _TIMES = 3, 4
+"""Tensors are counted after so many iterations, so many times as many, and so on."""
 _GROWS = 3
 """So many counts in a row must each be greater than the one before."""
 _DEPTH = 3
@@ -38,16 +38,16 @@ class Alive(Watcher):
         """After how many iterations there were how many tensors."""
         self._done = 0
         self._before: Counter[str] = Counter()
-        self._most: tuple[str, Place | Spot | None] | None = None
+        self._most: tuple[str, str, type | None] | None = None
 
     def iteration_ended(self) -> None:
         """Count after an iteration that was watched, now and then."""
-        self.iteration_passed()
+        self.iteration_passed(self._done + 1)
 
-    def iteration_passed(self) -> None:
+    def iteration_passed(self, number: int) -> None:
         """Count after an iteration, now and then."""
-        self._done += 1
-        if self._done == _FIRST << len(self.points):
+        self._done = number
+        if number >= _FIRST * _TIMES ** len(self.points):
             found: Counter[str] = Counter()
             origins: dict[str, tuple[str, type | None]] = {}
             known: set[int] = set()
@@ -61,14 +61,14 @@ class Alive(Watcher):
             self._before = found
             if more:
                 path = max(more, key=lambda one: more[one])
-                self._most = path, grown(path, *origins[path])
+                self._most = path, *origins[path]
 
     @property
-    def growing(self) -> tuple[str, Place | Spot | None] | None:
+    def growing(self) -> tuple[str, Spot | None] | None:
         """Return what holds most of those that came last, and where it grows, if there are ever more."""
         counts = [count for _, count in self.points[-_GROWS:]]
         is_growing = len(counts) == _GROWS and all(one < other for one, other in pairwise(counts))
-        return self._most if is_growing else None
+        return (self._most[0], grown(*self._most)) if is_growing and self._most is not None else None
 
 
 class _Count:
@@ -81,7 +81,7 @@ class _Count:
 
     def count(self, path: str, value: Any, depth: int, owner: type | None = None) -> None:
         """Count the tensors at and below a value."""
-        if id(value) in self._known or isinstance(value, _PLAIN):
+        if id(value) in self._known or isinstance(value, _PLAIN) or is_ours(value):
             return
         self._known.add(id(value))
         if isinstance(value, (torch.Tensor, list, tuple, dict, deque)):

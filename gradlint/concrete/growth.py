@@ -35,7 +35,7 @@ _RETAINED = "gradlint.retained"
 _CARRIED = "gradlint.carried"
 _SEARCHED = (4, 5, 7, 10)
 """The iterations of a sample after which the frames are searched: a sum over an epoch may be short."""
-_UNWATCHED = 20
+_UNWATCHED = 256
 """So many iterations are over before the first search between samples."""
 _ENDS = 100_000
 
@@ -63,8 +63,8 @@ class Growth(Watcher):
         self._used: set[tuple[int, int]] = set()
         self._cycles: dict[tuple[int, int], tuple[Place, list[Any], int]] = {}
         self._ends: list[int] = []
-        """The number of the next node at the end of each iteration; of very many, of every second one."""
-        self._done = self._iterations = 0
+        """The number of the next node at the ends of iterations, between samples of some."""
+        self._iterations = 0
         self._due = _UNWATCHED
         self._carried: dict[tuple[int, int], tuple[Holder, bool]] = {}
         self._grown: dict[tuple[int, int], tuple[Holder, bool]] = {}
@@ -127,11 +127,11 @@ class Growth(Watcher):
                 self._carried[holder.place.key] = holder._replace(node=None), _is_spent(holder.node)
         self._count()
 
-    def iteration_passed(self) -> None:
+    def iteration_passed(self, number: int) -> None:
         """Search now and then, ever more rarely, for what holds nodes of iterations that nobody watches."""
-        if self._done >= self._due:
-            self._due += self._due // 2
-            holder = holder_of(self._iteration)
+        if number >= self._due:
+            self._due *= 4
+            holder = holder_of(self._iteration, shallow=True)
             suspects, self._suspects = self._suspects, set() if holder is None else {holder.place.key}
             if holder is not None and (_is_spent(holder.node) or holder.place.key in suspects):
                 self._grows(holder)
@@ -149,7 +149,6 @@ class Growth(Watcher):
 
     def _count(self) -> None:
         """Note that an iteration is over."""
-        self._done += 1
         self._ends.append(sequence_number())
         if len(self._ends) > _ENDS:
             del self._ends[::2]

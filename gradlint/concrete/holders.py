@@ -48,15 +48,15 @@ class Holder(NamedTuple):
     node: Any
 
 
-def holder_of(key: Key, *, below: bool = False, carried: bool = False) -> Holder | None:
+def holder_of(key: Key, *, below: bool = False, carried: bool = False, shallow: bool = False) -> Holder | None:
     """Search the frames of the program, the innermost first, for what holds graphs of several iterations.
 
     A sum may also stand `below` the last operation of what is held. A value may also be `carried` from one iteration
-    to the next, and be no sum.
+    to the next, and be no sum. A `shallow` search is for containers alone, by the last nodes of what is in them.
     """
     known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
-        found = _Search(key, below, carried, frame.f_code.co_filename, known).within(frame.f_locals)
+        found = _Search(key, below, carried, shallow, frame.f_code.co_filename, known).within(frame.f_locals)
         if found is not None:
             return found
     return None
@@ -65,7 +65,7 @@ def holder_of(key: Key, *, below: bool = False, carried: bool = False) -> Holder
 def held_at_the_end(key: Key) -> Holder | None:
     """Search the variables of the program itself, once it is over."""
     variables = vars(sys.modules["__main__"])
-    return _Search(key, True, False, str(variables.get("__file__")), set()).within(variables)
+    return _Search(key, True, False, False, str(variables.get("__file__")), set()).within(variables)
 
 
 class _Search(NamedTuple):
@@ -74,6 +74,7 @@ class _Search(NamedTuple):
     key: Key
     below: bool
     carried: bool
+    shallow: bool
     filename: str
     known: set[int]
 
@@ -88,19 +89,19 @@ class _Search(NamedTuple):
     def _held(self, path: str, value: Any, depth: int, owner: type | None = None) -> Holder | None:
         """Return what holds the graphs at or below a value, the innermost that holds several; `owner` has it."""
         if isinstance(value, torch.Tensor):
-            return self._summed(path, value)
+            return None if self.shallow else self._summed(path, value)
         is_listed = isinstance(value, (list, tuple, dict, deque))
         inner = owner if is_listed else type(value)
         if depth == 0 and not is_listed:
             return None
-        if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
+        if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)) or is_ours(value):
             return None
         self.known.add(id(value))
         items = list(items_of(value))
         within = tensors_in(one for _, one in items[-_ITEMS:])
         nodes = [node for one in islice(within, _ITEMS * 4) if (node := node_of(one)) is not None]
-        reached = [self._reached(one) for one in nodes]
-        if len(nodes) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
+        reached = [self._reached(one) for one in nodes] if len(nodes) >= _ENOUGH else []
+        if reached and len(set().union(*reached)) >= _ENOUGH:
             single = next((one for one in reached if len(one) >= _ENOUGH), None)
             label = label_of(nodes[-1])
             if single is None:
@@ -137,6 +138,8 @@ class _Search(NamedTuple):
 
     def _reached(self, last: Any) -> set[Hashable]:
         """Return which of the graphs a node keeps alive."""
+        if self.shallow:
+            return {self.key(last)} - {None}
         found: set[Hashable] = set()
         stack: list[Any] = [last] if last is not None else []
         known: set[Any] = set()
@@ -150,6 +153,11 @@ class _Search(NamedTuple):
                 found.add(key)
             stack += [one for one, _ in node.next_functions if one is not None]
         return found
+
+
+def is_ours(value: Any) -> bool:
+    """Return whether a value is an object of gradlint's own, as `gradlint.watch()` gives one to a program."""
+    return type(value).__module__.startswith("gradlint.")
 
 
 def items_of(value: Any) -> Iterator[tuple[str, Any]]:

@@ -101,7 +101,7 @@ class Membership(Watcher):
         """Return how many steps there were, and iterations that nobody has watched."""
         return self.training.steps + self._passed
 
-    def iteration_passed(self) -> None:
+    def iteration_passed(self, number: int) -> None:
         """Count what happens between samples."""
         self._passed += 1
 

@@ -113,8 +113,8 @@ class Watcher:
     def state_taken(self, state: Any, place: Place) -> None:
         """Hear of the state dict of a module, between samples as well."""
 
-    def iteration_passed(self) -> None:
-        """Hear that an iteration is over that nobody has watched."""
+    def iteration_passed(self, number: int) -> None:
+        """Hear that so many iterations are over, of which nobody has watched the last: of every sixteenth."""
 
     def program_ended(self) -> None:
         """Hear that the program is over, and has not failed."""

@@ -27,6 +27,10 @@ _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncode
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
 
 
+_BLOCK = 0xF
+"""Between samples, the end of every sixteenth iteration is told of."""
+
+
 class _Replaced(NamedTuple):
     """A method of a class of torch's, and what is called in place of it."""
 
@@ -313,8 +317,8 @@ class Watch:
         if was_on:
             machine.guarded(machine.measures.iteration_ended, self.sampler.done)
             machine.guarded(machine.tell, "iteration_ended")
-        else:
-            machine.tell("iteration_passed")
+        elif not self.sampler.done & _BLOCK:
+            machine.tell("iteration_passed", self.sampler.done)
         self.clock.iteration_ended(was_on)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:

@@ -35,7 +35,7 @@ torch.manual_seed(0)
 net, log = Stack(), Log()
 {before}
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-for step in range(60):
+for step in range(280):
     loss = net.run(torch.randn(4, 3)).pow(2).mean()
     {extra}
     optimizer.zero_grad()
@@ -107,7 +107,7 @@ def test_inactive_units_and_tensors() -> None:
         nn.init.constant_(layer.weight[0], 9.0)
         net = nn.Sequential(layer, nn.ReLU(), nn.Linear(3, 1))
         optimizer, history = optim.SGD(net.parameters(), lr=0.0), []
-        for _ in range(12):
+        for _ in range(48):
             loss = net(ones(4, 2)).mean()
             loss.backward()
             optimizer.step()
@@ -119,5 +119,5 @@ def test_inactive_units_and_tensors() -> None:
     alive = next(one for one in watch.machine.watchers if isinstance(one, Alive))
     counts = [one.inactive for one in watch.machine.measures.series(activations.inactive)]
     assert counts == [2, None, None, None]
-    assert [at for at, _ in alive.points] == [3, 6, 12]
+    assert [at for at, _ in alive.points] == [3, 12, 48]
     assert alive.growing is not None and alive.growing[0] == "history"
