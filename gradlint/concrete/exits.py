@@ -113,8 +113,9 @@ class Exits:
     def _completed(self, cut: Cut, source: Tensor) -> Cut:
         """Add the leaves before a cut, of the first two at its place: nothing here may cost much."""
         node: Any = source.grad_fn
-        if node is not None and source.numel() == 1:
-            node.metadata[CUT] = cut.place.key
+        for one in () if node is None else (node, *(below for below, _ in node.next_functions)):
+            if one is not None:
+                one.metadata.setdefault(CUT, set()).add(cut.place.key)
         times = self._times[cut.place.key] = self._times.get(cut.place.key, 0) + 1
         if times > 2:
             return cut._replace(steps=self._training.steps)
@@ -130,10 +131,11 @@ class Exits:
         kind = "numpy" if func in _ARRAYS else "item"
         cut = before or self._completed(Cut(kind, name, place), source)
         cut = cut._replace(kind=kind, op=name, place=place)
-        if type(result) is float:
-            self._numbers[id(result)] = result, cut
-            if len(self._numbers) > _NUMBERS:
-                self._numbers.popitem(last=False)
+        for one in (result,) if type(result) is float else result[:_NUMBERS] if type(result) is list else ():
+            if type(one) is float:
+                self._numbers[id(one)] = one, cut
+                if len(self._numbers) > _NUMBERS:
+                    self._numbers.popitem(last=False)
         return cut
 
 

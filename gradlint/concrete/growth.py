@@ -9,16 +9,18 @@ loss or not.
 from __future__ import annotations
 
 import weakref
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
+from torch import nn
+
 from gradlint.concrete.calls import Call, tensors_in
-from gradlint.concrete.holders import Holder, holder_of
+from gradlint.concrete.holders import Holder, held_at_the_end, holder_of
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import LIFE, Fate, Life, freed_by, label_of
+from gradlint.concrete.tape import LIFE, Fate, Life, freed_by, is_freed, label_of, sequence_number
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.backward import GradientCycle, GraphRetained
 from gradlint.domain.fault.training_loop import EvalKeepsGraph, GraphAccumulates, StateNotDetached
@@ -33,6 +35,9 @@ _RETAINED = "gradlint.retained"
 _CARRIED = "gradlint.carried"
 _SEARCHED = (4, 5, 7, 10)
 """The iterations of a sample after which the frames are searched: a sum over an epoch may be short."""
+_UNWATCHED = 256
+"""So many iterations are over before the first search between samples."""
+_ENDS = 100_000
 
 
 class Kept(NamedTuple):
@@ -49,18 +54,22 @@ class Growth(Watcher):
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
-        self._lives: dict[tuple[bool, tuple[int, int]], deque[weakref.ref[Life]]] = {}
-        self._kept: dict[tuple[bool, tuple[int, int]], Kept] = {}
-        self._sought: dict[tuple[bool, tuple[int, int]], int] = {}
+        self._lives: dict[Hashable, deque[weakref.ref[Life]]] = {}
+        self._kept: dict[tuple[bool, int, tuple[int, int]], Kept] = {}
+        self._sought: dict[Hashable, int] = {}
         self._ways: dict[tuple[int, int], tuple[deque[int], deque[int]]] = {}
         self._states: dict[tuple[int, int], Seen] = {}
         self._retained: dict[tuple[int, int], tuple[Place, int]] = {}
         self._used: set[tuple[int, int]] = set()
         self._cycles: dict[tuple[int, int], tuple[Place, list[Any], int]] = {}
         self._ends: list[int] = []
-        self._last = 0
+        """The number of the next node at the ends of iterations, between samples of some."""
         self._iterations = 0
+        self._due = _UNWATCHED
         self._carried: dict[tuple[int, int], tuple[Holder, bool]] = {}
+        self._grown: dict[tuple[int, int], tuple[Holder, bool]] = {}
+        """What was found to hold graphs between samples: which nothing can use, or at two searches in a row."""
+        self._suspects: set[tuple[int, int]] = set()
 
     def paused(self) -> None:
         """Forget graphs that a backward may still use: nobody would see it."""
@@ -73,11 +82,11 @@ class Growth(Watcher):
                 del self._kept[key]
                 self._sought.pop(key, None)
 
-    def module_left(self, result: Any, place: Place) -> None:
-        """Note the graph of what a network has computed."""
+    def module_left(self, module: nn.Module, result: Any, place: Place) -> None:
+        """Note the graph of what a network has computed. The layers that a loop calls are one each."""
         ends: list[Any] = [one.grad_fn for one in tensors_in((result,)) if one.grad_fn is not None]
         if ends:
-            self._live(ends[0], False, place)
+            self._live(ends[0], False, place, id(module))
             for one in ends[1:_CHAIN]:
                 one.metadata.setdefault(LIFE, ends[0].metadata[LIFE])
 
@@ -94,8 +103,6 @@ class Growth(Watcher):
             return
         last = next((one.grad_fn for one in call.roots if one.grad_fn is not None), None)
         if last is not None:
-            label = label_of(last)
-            self._last = self._last if label is None else label.number
             self._live(last, True, place)
             self._state(call, last, place)
 
@@ -118,17 +125,47 @@ class Growth(Watcher):
             if holder is not None and holder.place.key not in self._carried:
                 holder.node.metadata[_CARRIED] = holder.place.key
                 self._carried[holder.place.key] = holder._replace(node=None), _is_spent(holder.node)
-        self._ends.append(self._last)
+        self._count()
+
+    def iteration_passed(self, number: int) -> None:
+        """Search now and then, ever more rarely, for what holds nodes of iterations that nobody watches."""
+        if number >= self._due:
+            self._due *= 4
+            holder = holder_of(self._iteration, shallow=True)
+            suspects, self._suspects = self._suspects, set() if holder is None else {holder.place.key}
+            if holder is not None and (_is_spent(holder.node) or holder.place.key in suspects):
+                self._grows(holder)
+        self._count()
+
+    def program_ended(self) -> None:
+        """Search what is left of the program for what holds nodes of several iterations: nothing uses them any more."""
+        self._count()
+        holder = held_at_the_end(self._iteration)
+        if holder is not None:
+            self._grows(holder)
+
+    def _grows(self, holder: Holder) -> None:
+        self._grown.setdefault(holder.place.key, (holder._replace(node=None), _is_spent(holder.node)))
+
+    def _count(self) -> None:
+        """Note that an iteration is over."""
+        self._ends.append(sequence_number())
+        if len(self._ends) > _ENDS:
+            del self._ends[::2]
 
     def _iteration(self, node: Any) -> int | None:
-        """Return in which iteration a node was made; None for one of this iteration."""
-        label = label_of(node)
-        found = len(self._ends) if label is None else bisect_left(self._ends, label.number)
+        """Return in which iteration a node was made; None for one of this iteration, or where that is not known.
+
+        Torch numbers the nodes of each thread apart. What an engine makes for an accelerator is of another thread.
+        """
+        if label_of(node) is None and not all(one.device.type == "cpu" for one in getattr(node, "_input_metadata", ())):
+            return None
+        found = bisect_right(self._ends, node._sequence_nr())
         return found if found < len(self._ends) else None
 
-    def _live(self, node: Any, spent: bool, place: Place) -> None:
+    def _live(self, node: Any, spent: bool, place: Place, network: int = 0) -> None:
         """Note that a graph is alive, and look for who holds those before it, twice at most."""
-        key = spent, place.key
+        key = spent, network, place.key
         lives = self._lives.setdefault(key, deque(maxlen=_MANY + 1))
         alive = [life for one in lives if (life := one()) is not None]
         chain = [node]
@@ -180,7 +217,7 @@ class Growth(Watcher):
         """Yield the graphs that were kept, and those that were retained for nothing."""
         yield from self._states.values()
         summed = set()
-        for (spent, _), kept in sorted(self._kept.items(), key=lambda pair: not pair[0][0]):
+        for (spent, *_), kept in sorted(self._kept.items(), key=lambda pair: not pair[0][0]):
             holder = kept.holder
             if holder.place.key in summed or (not spent and any(one.spent for one in kept.fates)):
                 continue
@@ -190,7 +227,7 @@ class Growth(Watcher):
                 yield Seen(GraphAccumulates, holder.place, fields | {"spent": True, "path": holder.path})
             else:
                 yield Seen(EvalKeepsGraph, holder.place, fields | {"state": kept.state})
-        for holder, spent in self._carried.values():
+        for holder, spent in (self._carried | self._grown).values():
             if holder.place.key not in summed:
                 fields = {"term": None, "listed": holder.listed, "nested": False, "spent": spent, "path": holder.path}
                 yield Seen(GraphAccumulates, holder.place, fields)
@@ -203,11 +240,11 @@ class Growth(Watcher):
 
 
 def _is_spent(last: Any) -> bool:
-    """Return whether a backward has freed what one of the next nodes has saved."""
+    """Return whether a backward has freed what one of the next nodes has saved: it was seen, or torch says so."""
     stack, known = [last], set[Any]()
     while stack and len(known) < _SEEN:
         node = stack.pop()
-        if freed_by(node) is not None:
+        if freed_by(node) is not None or is_freed(node):
             return True
         if node not in known:
             known.add(node)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import islice
-from types import FrameType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -27,6 +28,8 @@ _NODES = 20_000
 _GROWS = UPDATES | JOINS
 """What makes a value of the last iteration and the next one."""
 _ITEMS = 64
+_KEYS = re.compile(r"\[[^\[\]]*\]")
+_ADDS = ("append", "appendleft", "extend", "insert")
 
 
 Key: TypeAlias = Callable[[Any], Hashable | None]
@@ -45,52 +48,74 @@ class Holder(NamedTuple):
     node: Any
 
 
-def holder_of(key: Key, *, below: bool = False, carried: bool = False) -> Holder | None:
+def holder_of(key: Key, *, below: bool = False, carried: bool = False, shallow: bool = False) -> Holder | None:
     """Search the frames of the program, the innermost first, for what holds graphs of several iterations.
 
     A sum may also stand `below` the last operation of what is held. A value may also be `carried` from one iteration
-    to the next, and be no sum.
+    to the next, and be no sum. A `shallow` search is for containers alone, by the last nodes of what is in them.
     """
     known: set[int] = set()
     for frame in own_frames(sys._getframe(1)):
-        search = _Search(key, below, carried, frame, known)
-        for name, value in list(frame.f_locals.items()):
-            found = None if name.startswith("__") else search.held(name, value, _DEPTH)
-            if found is not None:
-                return found
+        found = _Search(key, below, carried, shallow, frame.f_code.co_filename, known).within(frame.f_locals)
+        if found is not None:
+            return found
     return None
 
 
+def held_at_the_end(key: Key) -> Holder | None:
+    """Search the variables of the program itself, once it is over."""
+    variables = vars(sys.modules["__main__"])
+    return _Search(key, True, False, False, str(variables.get("__file__")), set()).within(variables)
+
+
 class _Search(NamedTuple):
-    """A search in the variables of a frame; `known` are the ids of what it has looked at."""
+    """A search in the variables of a frame of a file; `known` are the ids of what it has looked at."""
 
     key: Key
     below: bool
     carried: bool
-    frame: FrameType
+    shallow: bool
+    filename: str
     known: set[int]
 
-    def held(self, path: str, value: Any, depth: int) -> Holder | None:
-        """Return what holds the graphs at or below a value."""
+    def within(self, variables: Mapping[str, Any]) -> Holder | None:
+        """Return what holds the graphs at or below one of the variables."""
+        for name, value in list(variables.items()):
+            found = None if name.startswith("__") else self._held(name, value, _DEPTH)
+            if found is not None:
+                return found
+        return None
+
+    def _held(self, path: str, value: Any, depth: int, owner: type | None = None) -> Holder | None:
+        """Return what holds the graphs at or below a value, the innermost that holds several; `owner` has it."""
         if isinstance(value, torch.Tensor):
-            return self._summed(path, value)
-        if depth == 0 or id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)):
+            return None if self.shallow else self._summed(path, value)
+        is_listed = isinstance(value, (list, tuple, dict, deque))
+        inner = owner if is_listed else type(value)
+        if depth == 0 and not is_listed:
+            return None
+        if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)) or is_ours(value):
             return None
         self.known.add(id(value))
         items = list(items_of(value))
         within = tensors_in(one for _, one in items[-_ITEMS:])
         nodes = [node for one in islice(within, _ITEMS * 4) if (node := node_of(one)) is not None]
-        reached = [self._reached(one) for one in nodes]
-        if len(nodes) >= _ENOUGH and len(set().union(*reached)) >= _ENOUGH:
+        reached = [self._reached(one) for one in nodes] if len(nodes) >= _ENOUGH else []
+        if reached and len(set().union(*reached)) >= _ENOUGH:
             single = next((one for one in reached if len(one) >= _ENOUGH), None)
             label = label_of(nodes[-1])
-            if single is None and label is not None:
-                return Holder(path, _grown(path, self.frame) or label.place, True, nodes[0])
-        for name, one in items:
-            found = self.held(path + name, one, depth - 1)
+            if single is None:
+                whole = next((one for one in self._below(path, items, depth, inner) if one.listed), None)
+                place = grown(path, self.filename, owner) or (None if label is None else label.place)
+                return whole or (None if place is None else Holder(path, place, True, nodes[0]))
+        return next(self._below(path, items, depth, inner), None)
+
+    def _below(self, path: str, items: list[tuple[str, Any]], depth: int, owner: type | None) -> Iterator[Holder]:
+        """Yield what holds the graphs among the items of a value."""
+        for name, one in items if depth else ():
+            found = self._held(path + name, one, depth - 1, owner)
             if found is not None:
-                return found
-        return None
+                yield found
 
     def _summed(self, path: str, tensor: torch.Tensor) -> Holder | None:
         """Return where a tensor becomes the sum of values of several iterations; None if it is no such sum."""
@@ -113,6 +138,8 @@ class _Search(NamedTuple):
 
     def _reached(self, last: Any) -> set[Hashable]:
         """Return which of the graphs a node keeps alive."""
+        if self.shallow:
+            return {self.key(last)} - {None}
         found: set[Hashable] = set()
         stack: list[Any] = [last] if last is not None else []
         known: set[Any] = set()
@@ -126,6 +153,11 @@ class _Search(NamedTuple):
                 found.add(key)
             stack += [one for one, _ in node.next_functions if one is not None]
         return found
+
+
+def is_ours(value: Any) -> bool:
+    """Return whether a value is an object of gradlint's own, as `gradlint.watch()` gives one to a program."""
+    return type(value).__module__.startswith("gradlint.")
 
 
 def items_of(value: Any) -> Iterator[tuple[str, Any]]:
@@ -153,13 +185,36 @@ def _is_empty(cell: Any) -> bool:
         return True
 
 
-def _grown(path: str, frame: FrameType) -> Spot | None:
-    """Return the call in the file of the frame that adds to a list of this path."""
-    name = frame.f_code.co_filename
-    for node in nodes_of(name):
-        is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if is_call and node.func.attr in ("append", "extend", "insert") and ast.unparse(node.func.value) == path:  # type: ignore[attr-defined]
-            return spot_of(name, node)  # type: ignore[arg-type]
-        if isinstance(node, ast.AugAssign) and ast.unparse(node.target) == path:
-            return spot_of(name, node)
-    return None
+def grown(path: str, filename: str, owner: type | None) -> Spot | None:
+    """Return what adds to a list of this path in a file: by the path, with other keys, or in the class that has it."""
+    grows = list(_growing(filename))
+    masked = _KEYS.sub("[]", path)
+    found = [node for node, target in grows if ast.unparse(target) == path]
+    found = found or [node for node, target in grows if _KEYS.sub("[]", ast.unparse(target)) == masked]
+    methods = () if found or owner is None else (one for one in vars(owner).values() if isinstance(one, FunctionType))
+    method = next(iter(methods), None)
+    if owner is not None and method is not None:
+        filename = method.__code__.co_filename
+        rows = {
+            row
+            for node in nodes_of(filename)
+            if isinstance(node, ast.ClassDef) and node.name in {one.__name__ for one in owner.__mro__}
+            for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        }
+        found = [
+            node
+            for node, target in _growing(filename)
+            if node.lineno in rows and _KEYS.sub("[]", ast.unparse(target)) == f"self.{masked.rpartition('.')[2]}"
+        ]
+    return spot_of(filename, found[0]) if found else None
+
+
+def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
+    """Yield the nodes of a file by which containers grow, each with the container."""
+    for node in nodes_of(filename):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS:
+            yield node, node.func.value
+        elif isinstance(node, ast.AugAssign):
+            yield node, node.target
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            yield node, node.targets[0].value

@@ -46,7 +46,7 @@ def note(known: dict[tuple[int, int], Given], name: str, place: Place, args: tup
     given = [one for one in args[:2] if isinstance(one, torch.Tensor)]
     if len(given) < 2:
         return
-    op, made = _origin(given[0].grad_fn)
+    op, made = origin(given[0].grad_fn)
     shapes = tuple(tuple(one.shape) for one in given)
     known[place.key] = Given(name, place, op, made, shapes, _along(given[0]))
 
@@ -67,7 +67,7 @@ def _along(tensor: torch.Tensor) -> int | None:
     return dim if is_whole and dim != 1 else None
 
 
-def _origin(node: Any) -> tuple[str | None, Place | None]:
+def origin(node: Any) -> tuple[str | None, Place | None]:
     """Return the operation that has computed a value, before views of it."""
     for _ in range(4):
         label = None if node is None else label_of(node)

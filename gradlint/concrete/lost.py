@@ -20,11 +20,16 @@ from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.training_loop import BackwardMissing
 from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import SCALES, SUMS
+from gradlint.facts.traits import JOINS, MEANS, RESHAPES, SCALES, SUMS
 
 _MEANT = ("detach", "no_grad", "data")
 """What is written to cut off a part of a loss on purpose, too."""
 _NUMBERS = ("item", "numpy")
+_COPIES = ("rewrap", *_NUMBERS)
+"""What is no way to take a value from itself in a loss: who writes it wants its gradient."""
+_TERMS = 256
+_PASSES = MEANS | RESHAPES
+"""What of each element of its input adds a part to a loss."""
 _OFTEN = 2
 """So many losses in a row must have a constant term, and none of that place another one."""
 
@@ -92,13 +97,20 @@ class Lost(Watcher):
 
     def _add_up(self, call: Call, place: Place) -> None:
         """Note the terms of a loss that are cut off; a value less itself without its graph is meant."""
-        both = {way.node.metadata.get(CUT) for way in call.ways} if self.training.cuts else set()
-        for label in _terms(call.roots):
-            key, before = label.place.key, self._constant.get(label.place.key, 0)
-            self._constant[key] = before + 1 if label.cuts and before >= 0 else -1
+        linear = _linear(call.roots)
+        both = set().union(*(node.metadata.get(CUT, ()) for node in linear)) if self.training.cuts else set()
+        constant: dict[tuple[int, int], bool] = {}
+        for label in linear.values():
+            if label is None:
+                continue
+            key = label.place.key
+            constant[key] = constant.get(key, False) or bool(label.cuts)
             for cut in label.cuts:
-                if cut.kind not in _MEANT or cut.place.key not in both:
+                if cut.kind in _COPIES or cut.place.key not in both:
                     self._terms.setdefault(cut.place.key, (cut, label.place, place))
+        for key, is_constant in constant.items():
+            before = self._constant.get(key, 0)
+            self._constant[key] = before + 1 if is_constant and before >= 0 else -1
 
     def seen(self) -> Iterator[Seen]:
         """Yield the cuts before leaves that no backward has reached, and those that make a term a constant."""
@@ -124,7 +136,7 @@ class Lost(Watcher):
                 yield Seen(GradientWithoutGraph, cut.place, {"backward": backward, "term": term})
             elif cut.kind in ("nondiff", "integer", "rewrap") and cut.leaves:
                 yield Seen(LostLeaf, cut.place, _fields(cut, cut.leaves[0], backward) | {"term": True})
-            elif cut.kind in (*_MEANT, *_NUMBERS) and cut.leaves and self._constant[term.key] >= _OFTEN:
+            elif cut.kind in (*_MEANT, *_NUMBERS) and self._constant[term.key] >= _OFTEN:
                 yield Seen(LostLeaf, cut.place, _fields(cut, None, backward) | {"term": True})
 
     def _counts(self, leaf: Leaf) -> bool:
@@ -154,18 +166,19 @@ def _fields(cut: Cut, leaf: Leaf | None, backward: Place) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _terms(roots: list[torch.Tensor]) -> Iterator[Label]:
-    """Yield the operations that add terms to a loss of one element, from the last one on."""
-    stack = [root.grad_fn for root in roots if root.numel() == 1 and root.grad_fn is not None]
-    for _ in range(64):
-        label = label_of(stack[-1]) if stack else None
-        if label is None:
-            return
-        below = [one for one, _ in stack.pop().next_functions if one is not None]
-        if canonical(label.op) in SUMS:
-            yield label
+def _linear(roots: list[torch.Tensor]) -> dict[Any, Label | None]:
+    """Return the nodes of which a loss of one element is a sum, or a mean, with the labels of those that add terms."""
+    stack: list[Any] = [root.grad_fn for root in roots if root.numel() == 1 and root.grad_fn is not None]
+    found: dict[Any, Label | None] = {}
+    while stack and len(found) < _TERMS:
+        node = stack.pop()
+        label = None if node in found else label_of(node)
+        found.setdefault(node, None)
+        op = "" if label is None else canonical(label.op)
+        below = [one for one, _ in node.next_functions if one is not None] if label is not None else []
+        if op in SUMS or op in JOINS:
+            found[node] = label
             stack += below
-        elif canonical(label.op) in SCALES and len(below) == 1:
+        elif op in _PASSES or (op in SCALES and len(below) == 1):
             stack += below
-        elif not stack:
-            return
+    return found

@@ -7,7 +7,7 @@ left out, of those that are there and of those to come.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -181,8 +181,8 @@ class Measures:
                     one.layer = type(module).__name__
                     one.axis = _AXES.get(type(module)) if name == "weight" else None
 
-    def series(self) -> Iterator[Series]:
-        """Yield what was measured of each parameter in the iterations that have ended."""
+    def series(self, inactive: Callable[[weakref.ref[Tensor]], int | None] = lambda _: None) -> Iterator[Series]:
+        """Yield what was measured of each parameter in the iterations that have ended, with its `inactive` units."""
         count = len(self.points)
         for one in sorted(self._parameters.values(), key=lambda one: one.number):
             values = [*one.values[:count], *[None] * (count - len(one.values))]
@@ -197,6 +197,7 @@ class Measures:
                 tuple(None if value is None else value[2] for value in values),
                 None if one.alive is None else one.alive.numel(),
                 None if one.alive is None else int((~one.alive).sum()),
+                inactive(one.tensor),
             )
 
 

@@ -33,6 +33,15 @@ class Optimized(NamedTuple):
     born: int
 
 
+class Taken(NamedTuple):
+    """Where a state dict was taken last, its first tensor, when that was, and whether it was loaded since."""
+
+    place: Place
+    first: weakref.ref[torch.Tensor]
+    since: int
+    is_loaded: bool = False
+
+
 class Candidate(NamedTuple):
     """What is wrong if, at the end, no optimizer holds the `leaf`, and a backward reaches it."""
 
@@ -62,9 +71,10 @@ class Membership(Watcher):
         self._candidates: dict[tuple[str, tuple[int, int]], Candidate] = {}
         self._known = 0
         self._aliases: dict[tuple[int, int], Seen] = {}
-        self._states: dict[tuple[int, int], tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._states: dict[tuple[int, int], Taken] = {}
+        self._passed = 0
         self._outlived: set[tuple[int, int]] = set()
-        """The lines whose state dict was there after a later step, when they made another one."""
+        """The lines whose state dict was there after a later step, not loaded, when they made another one."""
         self._reached: dict[tuple[int, int], int] = {}
         self._looked: Counter[tuple[int, int]] = Counter()
         """How often a network was looked at in a step of an optimizer, by their ids."""
@@ -73,27 +83,38 @@ class Membership(Watcher):
 
     def operated(self, it: Operation) -> None:
         """Look at what `load_state_dict` copies into a parameter: nothing, if that is the memory of the parameter."""
-        if it.func is torch.Tensor.detach and it.made:
-            self._state(it)
         if it.func is not torch.Tensor.copy_ or len(it.args) < 2:
             return
         to, given = it.args[:2]
         loaded = self.training.leaf(to)
         loaded.loaded = loaded.backwards
-        cut = self.cut(given) if isinstance(given, torch.Tensor) else None
-        if cut is None or cut.kind != "detach" or to.data_ptr() != given.data_ptr() or not to.numel():
+        if not isinstance(given, torch.Tensor) or to.data_ptr() != given.data_ptr() or not to.numel():
             return
-        if self.training.steps > cut.steps or cut.place.key in self._outlived:
-            self._aliases.setdefault(cut.place.key, Seen(StateDictAlias, cut.place, {"loaded": it.place}))
+        taken = next((one for one in self._states.values() if one.first() is given), None)
+        if taken is not None:
+            self._states[taken.place.key] = taken._replace(is_loaded=True)
+            if self._now > taken.since or taken.place.key in self._outlived:
+                self._aliases.setdefault(taken.place.key, Seen(StateDictAlias, taken.place, {"loaded": it.place}))
 
-    def _state(self, it: Operation) -> None:
+    @property
+    def _now(self) -> int:
+        """Return how many steps there were, and iterations that nobody has watched."""
+        return self.training.steps + self._passed
+
+    def iteration_passed(self, number: int) -> None:
+        """Count what happens between samples."""
+        self._passed += 1
+
+    def state_taken(self, state: Any, place: Place) -> None:
         """Note the first parameter of a state dict."""
-        key, steps = it.place.key, self.training.steps
-        known, since = self._states.get(key, (None, steps))
-        if known is not None and known() is not None and since < steps:
-            self._outlived.add(key)
-        if known is None or since < steps:
-            self._states[key] = weakref.ref(it.made[0]), steps
+        known = self._states.get(place.key)
+        if not isinstance(state, dict):
+            return
+        if known is not None and known.first() is not None and known.since < self._now and not known.is_loaded:
+            self._outlived.add(place.key)
+        first = next((one for one in state.values() if isinstance(one, torch.Tensor)), None)
+        if first is not None and (known is None or known.since < self._now):
+            self._states[place.key] = Taken(place, weakref.ref(first), self._now)
 
     def backpropagated(self, call: Call, place: Place) -> None:
         """Look at networks again where a backward reaches more than the one before it: some of them was frozen."""
@@ -121,13 +142,15 @@ class Membership(Watcher):
                     if not name.startswith("_"):
                         self._attribute(part, name, value, own)
 
-    def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int]) -> None:
+    def _attribute(self, owner: nn.Module, name: str, value: Any, own: set[int], depth: int = 1) -> None:
         if isinstance(value, torch.Tensor):
             self._tensor(name, value, own)
             return
         inside = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
         for one in inside:
-            if isinstance(one, nn.Module):
+            if depth and isinstance(one, (dict, list, tuple)):
+                self._attribute(owner, name, one, own, depth - 1)
+            elif isinstance(one, nn.Module):
                 for leaf in one.parameters():
                     if leaf.requires_grad and id(leaf) not in own:
                         self.inner.add(id(one))

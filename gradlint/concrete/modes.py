@@ -216,7 +216,7 @@ class Modes(Watcher):
         for network, place, steps in self._measured.values():
             rare = all(other - one >= _APART for one, other in pairwise(steps))
             if network.varies and len(steps) > 1 and rare:
-                yield Seen(EvalModeMissing, place, {"loop": None})
+                yield Seen(EvalModeMissing, place, {"loop": None, "measured": True})
         for place, runs in self._runs.values():
             now = self.training.number, self.training.steps
             if not runs.network.varies:

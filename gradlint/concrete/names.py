@@ -1,4 +1,4 @@
-"""Names that mislead: a second one for a network that should be a copy, and a flag that modules do not have."""
+"""Names that mislead: second ones of what should be a copy, and a flag that modules do not have."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ from gradlint.concrete.seen import Seen
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.concrete.written import nodes_of, own_frames, spot_of, value_of
 from gradlint.domain.fault.modules import ModuleFlag, NetworkAlias
+from gradlint.domain.fault.tensors import MethodOverwritten
+from gradlint.domain.fault.training_loop import ParameterMinusItself
 
 _MODULE = nn.modules.module.__file__
 _FLAG = "requires_grad"
+_METHOD = "requires_grad_"
+_AVERAGES = frozenset({torch.Tensor.lerp_, torch.Tensor.add_, torch.Tensor.copy_})
+"""By these, an average takes over a part of what a network has."""
+_DIFFERENCES = frozenset({torch.Tensor.sub, torch.Tensor.__sub__, torch.sub, torch.subtract, torch.Tensor.subtract})
 
 
 class Names(Watcher):
-    """Looks at what a network loads, and at the attributes of its parts."""
+    """Looks at what a network loads or averages, at differences of parameters, and at the attributes of networks."""
 
     files = frozenset({_MODULE})
+    functions = _AVERAGES | _DIFFERENCES
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
@@ -32,13 +39,49 @@ class Names(Watcher):
         self._found: dict[tuple[int, int], Seen] = {}
 
     def operated(self, it: Operation) -> None:
-        """Look at the first parameter that `load_state_dict` copies at a line: it may be copied to itself."""
-        if it.func is not torch.Tensor.copy_ or it.place.key in self._looked or len(it.args) < 2:
+        """Look at a parameter and what it is copied from or compared with: that may be itself.
+
+        What loads a state dict does so with one after the other, of which the first is enough.
+        """
+        if it.func in _DIFFERENCES:
+            self._difference(it)
+        elif it.func not in _AVERAGES or it.place.key in self._looked or len(it.args) < 2:
             return
-        self._looked.add(it.place.key)
-        to, given = it.args[:2]
-        if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
-            self._alias(it)
+        else:
+            self._looked.add(it.place.key)
+            to, given = it.args[:2]
+            if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
+                if it.caller.f_code.co_filename == _MODULE:
+                    self._alias(it)
+                elif given is to and isinstance(to, nn.Parameter):
+                    self._second_name(it, to)
+
+    def _difference(self, it: Operation) -> None:
+        """Find a parameter less itself, or less a value of its own memory that was taken before the last step."""
+        parameter = next((one for one in it.given if isinstance(one, nn.Parameter)), None)
+        if parameter is None or len(it.given) != 2 or not it.tracked or not parameter.numel():
+            return
+        one, other = it.given
+        cut = self.cut(other if one is parameter else one)
+        is_kept = cut is not None and cut.kind in ("detach", "data") and cut.steps < self.training.steps
+        if one is other or (is_kept and one.data_ptr() == other.data_ptr() and one.stride() == other.stride()):
+            made = self.training.origin(parameter)
+            self._found.setdefault(it.place.key, Seen(ParameterMinusItself, it.place, {"parameter": made}))
+
+    def _second_name(self, it: Operation, parameter: nn.Parameter) -> None:
+        """Find where the network of a parameter, which is averaged with itself, got its second name."""
+        for frame in own_frames(it.caller):
+            for node in nodes_of(frame.f_code.co_filename):
+                target = node.targets[0] if isinstance(node, ast.Assign) else None
+                if not isinstance(node, ast.Assign) or not isinstance(target, (ast.Name, ast.Attribute)):
+                    continue
+                network = value_of(node.value, frame)
+                own = list(network.parameters()) if isinstance(network, nn.Module) else []
+                if any(one is parameter for one in own) and value_of(target, frame) is network:
+                    spot = spot_of(frame.f_code.co_filename, node)
+                    fields = {"one": ast.unparse(node.value), "other": ast.unparse(target), "apart": it.place}
+                    self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
+                    return
 
     def _alias(self, it: Operation) -> None:
         """Find where a network got the other of the names by which a line loads its own state."""
@@ -71,27 +114,33 @@ class Names(Watcher):
         self._networks.add(module)
         for part in module.modules():
             if isinstance(vars(part).get(_FLAG), bool) and not _reads_flag(type(part)):
-                spot = self._flag(part)
+                spot = self._set(part, _FLAG)
                 if spot is not None:
                     self._found.setdefault(spot.key, Seen(ModuleFlag, spot, {"name": _FLAG, "owner": "module"}))
+            owners: list[nn.Module | torch.Tensor] = [part, *part.parameters(recurse=False)]
+            for one in owners:
+                spot = self._set(one, _METHOD) if isinstance(vars(one).get(_METHOD), bool) else None
+                if spot is not None:
+                    owner = "module" if one is part else "tensor"
+                    self._found.setdefault(spot.key, Seen(MethodOverwritten, spot, {"owner": owner}))
 
-    def _flag(self, part: nn.Module) -> Spot | None:
-        """Return where the flag of a module was set: by its name in a frame, or by the only line that is left.
+    def _set(self, part: nn.Module | torch.Tensor, name: str) -> Spot | None:
+        """Return where an attribute was set: by its owner in a frame, or by the only line that is left.
 
         Where torch was called at a line, that has set the flag of a tensor.
         """
         left: set[Spot] = set()
         for frame in own_frames(sys._getframe(1)):
-            name = frame.f_code.co_filename
-            rows = {place.row for place in self.places.visited if place.filename == name}
-            for node in nodes_of(name):
+            file = frame.f_code.co_filename
+            rows = {place.row for place in self.places.visited if place.filename == file}
+            for node in nodes_of(file):
                 if not isinstance(node, ast.Assign):
                     continue
                 for target in node.targets:
-                    if isinstance(target, ast.Attribute) and target.attr == _FLAG and node.lineno not in rows:
+                    if isinstance(target, ast.Attribute) and target.attr == name and node.lineno not in rows:
                         if value_of(target.value, frame) is part:
-                            return spot_of(name, node)
-                        left.add(spot_of(name, node))
+                            return spot_of(file, node)
+                        left.add(spot_of(file, node))
         return left.pop() if len(left) == 1 else None
 
     def seen(self) -> Iterator[Seen]:

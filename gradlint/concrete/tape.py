@@ -20,7 +20,7 @@ from gradlint.concrete.places import Place, Places
 LABEL = "gradlint"
 LIFE = "gradlint.life"
 CUT = "gradlint.cut"
-"""In the metadata of a node whose result, of one element, was also used without its graph: where that was cut off."""
+"""In the metadata of a node whose result, or what is made of it, is also used without its graph: where it was cut."""
 _FREED = "gradlint.freed"
 
 STALE = "has been modified by an inplace operation"
@@ -179,6 +179,18 @@ def is_packed(node: Any, name: str) -> bool:
     """Return whether hooks have packed what a node has saved: to read it would call them. True if torch cannot say."""
     raw = getattr(node, f"_raw_saved_{name.removeprefix('saved_')}", ())
     return any(getattr(one, "unpack_hook", True) is not None for one in (raw if isinstance(raw, tuple) else (raw,)))
+
+
+def is_freed(node: Any) -> bool:
+    """Return whether torch says that what a node has saved is freed. No hook of the program is called for that."""
+    for name, read in saved(node):
+        try:
+            if not is_packed(node, name):
+                read()
+        except RuntimeError as error:
+            if FREED in str(error):
+                return True
+    return False
 
 
 def versions_in(said: str) -> tuple[int, int] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +26,7 @@ SOUGHT = (
 """The faults that are looked for in all that is watched."""
 _STILL = 2
 """So many steps must have changed nothing; a schedule may begin with zero, and end with one step of it."""
-_UNUSED = 3
+UNUSED = 3
 """So often the gradients of a backward must have been cleared, and never have been used."""
 _INSTALLED = torch.__path__[0]
 _OPTIM = torch.optim.__path__[0]
@@ -126,8 +126,8 @@ class Training:
         self._leaves: dict[int, Leaf] = {}
         self._optimizers: dict[int, Steps] = {}
         self._found: dict[object, Seen] = {}
-        self._dropped: dict[tuple[int, int], tuple[Place, Place, set[int]]] = {}
-        """Backwards whose gradients were cleared unused, with where, and by how many backwards there were by then."""
+        self.dropped: dict[tuple[int, int], tuple[Place, Place, Counter[Leaf]]] = {}
+        """Backwards whose gradients were cleared unused, with where, and how often those of each leaf were."""
         self._spent: set[tuple[int, int]] = set()
         """The backwards of which a step, or the program, has used a gradient."""
         self.hooked = False
@@ -196,7 +196,7 @@ class Training:
         """Note that a gradient was cleared or replaced, by code in the file `writer`."""
         leaf = self.leaf(tensor)
         if leaf.filled is not None and leaf.known and leaf.held and self.closing is None:
-            self._dropped.setdefault(leaf.filled.key, (leaf.filled, place, set()))[2].add(leaf.backwards)
+            self.dropped.setdefault(leaf.filled.key, (leaf.filled, place, Counter()))[2][leaf] += 1
             if leaf.read:
                 self._spent.add(leaf.filled.key)
         if leaf.filled is not None and leaf.used is None and leaf.known:
@@ -372,8 +372,8 @@ class Training:
             if len(leaf.unused) >= 2 and not (leaf.stepped or leaf.looked or leaf.version != leaf.began):
                 clear, backward = leaf.unused[-1]
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
-        for key, (backward, clear, times) in self._dropped.items() if self.steps and not self.hooked else ():
-            if len(times) >= _UNUSED and key not in self._spent:
+        for key, (backward, clear, times) in self.dropped.items() if self.steps and not self.hooked else ():
+            if max(times.values()) >= UNUSED and key not in self._spent:
                 yield Seen(fault.StepMissing, backward, {"cleared": clear})
 
     def _useless(self, steps: Steps) -> Iterator[Seen]:

@@ -92,7 +92,7 @@ class Watcher:
     def module_entered(self, module: nn.Module, place: Place) -> None:
         """Hear of a call of a module: of one that no other module calls, or of one of the `inner`."""
 
-    def module_left(self, result: Any, place: Place) -> None:
+    def module_left(self, module: nn.Module, result: Any, place: Place) -> None:
         """Hear of the end of a call of a module that no other module has called."""
 
     def mode_switched(self, module: nn.Module, training: bool, place: Place) -> None:
@@ -109,6 +109,15 @@ class Watcher:
 
     def iteration_ended(self) -> None:
         """Hear that a watched iteration is over: the step has ended that is its last."""
+
+    def state_taken(self, state: Any, place: Place) -> None:
+        """Hear of the state dict of a module, between samples as well."""
+
+    def iteration_passed(self, number: int) -> None:
+        """Hear that so many iterations are over, of which nobody has watched the last: of every sixteenth."""
+
+    def program_ended(self) -> None:
+        """Hear that the program is over, and has not failed."""
 
     def paused(self) -> None:
         """Hear that nothing is heard for a while: drop all that may be otherwise afterwards."""
@@ -127,6 +136,6 @@ def hearing(watchers: list[Watcher], method: str) -> list[Any]:
 ANNOUNCED = (
     *("gradient_read", "backward_begins", "backpropagated", "backward_failed", "step_begins", "step_ended"),
     *("module_entered", "module_left", "mode_switched", "registered", "scheduler_steps", "optimizer_made"),
-    "iteration_ended",
+    *("iteration_ended", "iteration_passed", "program_ended", "state_taken"),
 )
 """The methods by which watchers hear of what is no operation."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gradlint.concrete.activations import Activations
+from gradlint.concrete.alive import Alive
 from gradlint.concrete.built import Built
 from gradlint.concrete.crossed import Crossed
 from gradlint.concrete.epochs import Epochs
@@ -13,7 +15,9 @@ from gradlint.concrete.modes import Modes
 from gradlint.concrete.names import Names
 from gradlint.concrete.nonfinite import Nonfinite
 from gradlint.concrete.scaling import Scaling
+from gradlint.concrete.scores import Scores
 from gradlint.concrete.statements import Statements
+from gradlint.concrete.wasted import Wasted
 from gradlint.concrete.watcher import Watcher
 from gradlint.concrete.zeros import Zeros
 
@@ -31,4 +35,8 @@ WATCHERS: tuple[type[Watcher], ...] = (
     Names,
     Statements,
     Crossed,
+    Wasted,
+    Activations,
+    Alive,
+    Scores,
 )

@@ -27,6 +27,10 @@ _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncode
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
 
 
+_BLOCK = 0xF
+"""Between samples, the end of every sixteenth iteration is told of."""
+
+
 class _Replaced(NamedTuple):
     """A method of a class of torch's, and what is called in place of it."""
 
@@ -103,6 +107,7 @@ class Watch:
         torch.compile = self._compiling
         self._replaced = [
             _Replaced(nn.Module, "train", _announcing(nn.Module.train, self._switched)),
+            _Replaced(nn.Module, "state_dict", _followed(nn.Module.state_dict, self._state_taken)),
             _Replaced(LRScheduler, "step", _heralded(LRScheduler.step, self._scheduler_steps)),
             _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._optimizer_grows)),
             _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._grad_mode_off)),
@@ -114,11 +119,13 @@ class Watch:
             self.machine.ticked = self._ticked
         self._attach()
 
-    def end(self, error: BaseException | None = None) -> None:
-        """Stop watching; `error` is what has ended the program."""
+    def end(self, error: BaseException | None = None, *, whole: bool = False) -> None:
+        """Stop watching; `error` is what has ended the program, and `whole` whether that is over."""
         self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
         if self.machine.asked is not None:
             self.machine.guarded(self.machine.asked.ended)
+        if whole and error is None and not self.machine.over:
+            self._program_ended()
         self.machine.end()
         self._raised = carried_by(error)
         self._detach()
@@ -216,7 +223,7 @@ class Watch:
         while inside and inside.pop() is not module:
             pass
         if not inside and (place := self.machine.places.of(sys._getframe(3))) is not None:
-            self.machine.guarded(self.machine.tell, "module_left", result, place)
+            self.machine.guarded(self.machine.tell, "module_left", module, result, place)
 
     @_careful
     def _switched(self, module: nn.Module, training: bool) -> None:
@@ -231,6 +238,12 @@ class Watch:
         if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
             self._meets_new(place)
             self.machine.optimizer_made(optimizer, place)
+
+    @_careful
+    def _state_taken(self, state: Any) -> None:
+        """Tell of a state dict, between samples as well: the network is trained on by then."""
+        if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
+            self.machine.tell("state_taken", state, place)
 
     @_careful
     def _grad_mode_off(self, mode: Any) -> None:
@@ -287,6 +300,11 @@ class Watch:
         if self.sampler.ends_iteration(optimizer):
             self._iteration_ended()
 
+    @_careful
+    def _program_ended(self) -> None:
+        with torch._C.DisableTorchFunction():
+            self.machine.tell("program_ended")
+
     def _elsewhere(self) -> None:
         """Say once that another thread trains."""
         if self.machine.on and not self._has_threads:
@@ -299,6 +317,8 @@ class Watch:
         if was_on:
             machine.guarded(machine.measures.iteration_ended, self.sampler.done)
             machine.guarded(machine.tell, "iteration_ended")
+        elif not self.sampler.done & _BLOCK:
+            machine.tell("iteration_passed", self.sampler.done)
         self.clock.iteration_ended(was_on)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:
@@ -340,6 +360,25 @@ def _heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
     def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
         stepping(scheduler)
         return step(scheduler, *args, **kwargs)
+
+    return announced
+
+
+def _followed(method: Any, ended: Callable[[Any], None]) -> Any:
+    """Return a method of modules that calls itself for their parts, with an announcement of its whole result."""
+    inside: list[nn.Module] = []
+
+    @wraps(method)
+    def announced(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if inside:
+            return method(module, *args, **kwargs)
+        inside.append(module)
+        try:
+            result = method(module, *args, **kwargs)
+        finally:
+            inside.pop()
+        ended(result)
+        return result
 
     return announced
 

@@ -33,6 +33,7 @@ class Series:
     `gradients` are the norms of the gradients that steps have used, `updates` the norms of what steps have changed,
     divided by that of the weights, `zeros` the share of the gradients' elements that were zero. Of so many `units`,
     outputs of a layer, `dead` got no gradient but zero in any measured iteration; None for what has no units.
+    `inactive` ones were zero behind their rectifier for the whole last sample; None for what has none behind it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Series:
     zeros: tuple[float | None, ...] = ()
     units: int | None = None
     dead: int | None = None
+    inactive: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ class Run:
 
     `slowdown` is how many times as long a watched iteration took as one that was not; None if all were. `sought` are
     the codes of rules about what is silent that the machine looks for. `occurred` are the findings, with the rows where
-    they stand, and those that an exception led to which the program has caught.
+    they stand, and those that an exception led to which the program has caught. `tensors` are the iterations
+    after which the tensors in the program's variables were counted, with how many there were; `holder` is what holds
+    most of those that came last, if there are ever more.
     """
 
     program: str
@@ -78,6 +82,8 @@ class Run:
     seconds: float
     slowdown: float | None = None
     points: tuple[int, ...] = ()
+    tensors: tuple[tuple[int, int], ...] = ()
+    holder: str | None = None
     losses: tuple[float | None, ...] = ()
     parameters: tuple[Series, ...] = ()
     unmeasured: str | None = None

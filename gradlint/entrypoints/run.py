@@ -125,7 +125,7 @@ class _Watching:
             complain("this Python has no torch: nothing was watched" if absent else self._problem)
             return ended.code
         try:
-            watch.end(ended.error)
+            watch.end(ended.error, whole=True)
             with suppress(OSError):
                 os.chdir(self._folder)
             from gradlint.entrypoints.run_report import write

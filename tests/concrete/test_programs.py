@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradlint.concrete.schedule import Schedule
+from tests.concrete.later_unseen import LATER_UNSEEN
 from tests.concrete.mutants import MUTANTS, Mutant
 from tests.concrete.running import Found, watched
 from tests.concrete.unseen import UNSEEN
@@ -33,7 +34,7 @@ def test_right_programs_are_silent(program: Path, schedule: Schedule | None, tmp
     assert found.findings == () and found.complaints == [] and found.error is None
 
 
-@pytest.mark.parametrize("mutant", [*MUTANTS, *UNSEEN], ids=lambda mutant: f"{mutant.program}: {mutant.name}")
+@pytest.mark.parametrize("mutant", [*MUTANTS, *UNSEEN, *LATER_UNSEEN], ids=lambda one: f"{one.program}: {one.name}")
 def test_mistakes_are_found(mutant: Mutant, tmp_path: Path) -> None:
     """By one of the codes that name it, at a line that a person would change."""
     text = (Path(__file__).parent / "programs" / f"{mutant.program}.py").read_text(encoding="utf-8")

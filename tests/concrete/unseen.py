@@ -103,9 +103,8 @@ UNSEEN = (
         "a2c",
         "Categorical(logits=logits)",
         "Categorical(logits=torch.softmax(logits, -1))",
-        "",
+        "GRD701",
         ("Categorical(",),
-        missed=True,
     ),
     Mutant(
         "values and returns broadcast",

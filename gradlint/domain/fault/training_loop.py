@@ -22,9 +22,13 @@ class TrainModeMissing(Fault):
 
 
 class EvalModeMissing(Fault):
-    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`."""
+    """A network is called in training mode where the program only looks at what it computes, perhaps in a `loop`.
+
+    `measured`: it computes a loss, as a program may also do on purpose to compare it with that of the training.
+    """
 
     loop: cst.CSTNode | None
+    measured: bool = False
 
 
 class StateDictAlias(Fault):
@@ -71,9 +75,13 @@ class StepBeforeBackward(Fault):
 
 
 class StepMissing(Fault):
-    """Gradients are cleared, at `cleared`, that a backward has filled; the optimizer never steps."""
+    """Gradients are cleared, at `cleared`, that a backward has filled; the optimizer never steps.
+
+    Or it steps after other backwards alone: `beyond` is the last operation of the part of the graph for nothing.
+    """
 
     cleared: cst.CSTNode
+    beyond: cst.CSTNode | None = None
 
 
 class BackwardMissing(Fault):

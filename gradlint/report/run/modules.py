@@ -22,6 +22,7 @@ class Module:
     zeros: float | None
     units: int | None
     dead: int | None
+    inactive: int | None
 
     @property
     def gradient(self) -> float | None:
@@ -70,6 +71,7 @@ def _module(name: str, layer: str, parts: Sequence[Series]) -> Module:
         sum(share for share, _ in zeros) / sum(size for _, size in zeros) if zeros else None,
         sum(one.units or 0 for one in units) if units else None,
         sum(one.dead or 0 for one in units) if units else None,
+        next((one.inactive for one in parts if one.inactive is not None), None),
     )
 
 

@@ -13,15 +13,16 @@ from gradlint.report.printable import printable
 from gradlint.report.report import Report
 from gradlint.report.run.modules import Module, modules
 from gradlint.report.run.plots import chart, spark
-from gradlint.report.run.table import number, percent
+from gradlint.report.run.table import growth, number, percent
 from gradlint.report.summary import counted
 from gradlint.report.webpage.article import articles
 
-_HEADS = ("Module", "Parameters", "Gradient norm", "", "Update / weight", "", "Zeros", "Dead units")
+_HEADS = ("Module", "Parameters", "Gradient norm", "", "Update / weight", "", "Zeros", "Dead units", "Inactive")
 _LEAD = (
     "Norms of the gradients that steps have used, and of what a step has changed, divided by that of the weights: the "
     "median over the measured iterations, and its course on a logarithmic scale. Zeros are the share of a gradient's "
-    "elements; a unit, an output of a linear or convolutional layer, is dead if it got no gradient in any of them."
+    "elements; a unit, an output of a linear or convolutional layer, is dead if it got no gradient in any of them. "
+    "Inactive units were zero behind a rectifier for the whole last sample."
 )
 
 
@@ -61,6 +62,8 @@ def _figures(run: Run, report: Report) -> Iterator[tuple[str, str]]:
     yield "Seconds", f"{run.seconds:,.1f}"
     if run.slowdown is not None:
         yield "Slowdown, watched", f"{run.slowdown:.2f} times"
+    if run.holder is not None:
+        yield "Tensors in variables", growth(run)
     yield "Exit code", str(run.exit_code)
 
 
@@ -91,6 +94,7 @@ def _row(module: Module) -> str:
         _cell(spark(f"update to weight ratio of {module.name}", module.updates)),
         _cell("" if module.zeros is None else escape(percent(module.zeros)), "odd" if module.zeros == 1 else ""),
         _cell(dead, "odd" if module.dead else ""),
+        _cell("" if module.inactive is None else f"{module.inactive:,}", "odd" if module.inactive else ""),
     )
     below = f"<small>{layer}</small>" if layer != name else ""
     return f'<tr><th scope="row">{name}{below}</th>{"".join(cells)}</tr>'

@@ -37,6 +37,7 @@ def _run(data: dict[str, Any]) -> Run:
     given["files"] = {name: _rows(one) for name, one in data["files"].items()}
     given["occurred"] = tuple((str(a), str(b), int(c), int(d)) for a, b, c, d in data["occurred"])
     given["sought"] = tuple(map(str, data["sought"]))
+    given["tensors"] = tuple((int(at), int(count)) for at, count in data.get("tensors", ()))
     given["parameters"] = tuple(_series(one) for one in data["parameters"])
     given["points"], given["losses"] = tuple(data["points"]), _numbers(data["losses"])
     return Run(**given)

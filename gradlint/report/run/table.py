@@ -11,7 +11,7 @@ from gradlint.report.run.modules import Module, modules
 
 MOST = 12
 _LONGEST = 40
-_HEADS = ("module", "parameters", "gradient norm", "update/weight", "zeros", "dead units")
+_HEADS = ("module", "parameters", "gradient norm", "update/weight", "zeros", "dead units", "inactive")
 
 
 def table(run: Run) -> Iterator[str]:
@@ -27,6 +27,14 @@ def table(run: Run) -> Iterator[str]:
         yield f"  {row[0].ljust(widths[0])}  {'  '.join(numbers)}".rstrip()
     if len(every) > MOST:
         yield f"  and {len(every) - MOST} more modules"
+    if run.holder is not None:
+        yield f"  tensors in variables: {growth(run)}"
+
+
+def growth(run: Run) -> str:
+    """Return how the tensors that the program holds become more, and what holds most of those that came last."""
+    counts = ", ".join(f"{count:,} after {at:,} iterations" for at, count in run.tensors[-3:])
+    return f"{counts}; most of the last ones are in {printable(run.holder or '')}"
 
 
 def _row(module: Module) -> tuple[str, ...]:
@@ -39,6 +47,7 @@ def _row(module: Module) -> tuple[str, ...]:
         number(module.update),
         "" if module.zeros is None else percent(module.zeros),
         dead,
+        "" if module.inactive is None else str(module.inactive),
     )
 
 

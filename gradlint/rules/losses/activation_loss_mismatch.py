@@ -91,7 +91,7 @@ loss.backward()
         return Report(
             event.node,
             f"`{event.loss}` expects {event.takes} but gets {event.kind} from `{event.got}`{end}",
-            hint=_HINTS[event.loss],
+            hint=_HINTS.get(event.loss, "give it the scores, or probabilities as `probs`"),
             related=((event.made, f"the {event.kind} are computed here"),),
             effect="raises" if raises else None,
             repair=_fitting(event),

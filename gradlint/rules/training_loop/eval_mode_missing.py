@@ -70,6 +70,13 @@ with torch.no_grad():
     good_shows = "torch.equal(outputs[0], outputs[1])"
 
     def check(self, event: fault.EvalModeMissing) -> Report | None:
+        if event.measured:
+            return Report(
+                event.node,
+                "no backward follows this loss, which is computed in training mode: dropout and batch norm are active",
+                hint="call `eval()` of the network before it, if it is an evaluation, and `train()` afterwards",
+                severity="warning",
+            )
         return Report(
             event.node,
             "this evaluation runs in training mode: dropout and batch norm behave as in training",

@@ -16,6 +16,10 @@ class StepMissing(EventRule[fault.StepMissing]):
     When it may be wrong
         If the program reads the gradients and updates the parameters where gradlint does not look.
 
+    In a run
+        `gradlint run` also reports a backward that reaches a second network, as the generator behind a batch that was
+        not detached, whose gradients are cleared each time before the optimizer of that network uses any.
+
     Instead
         Call `step` after `backward`, before the gradients are cleared.
 
@@ -56,6 +60,13 @@ for x in torch.randn(8, 4, 3):
 
     def check(self, event: fault.StepMissing) -> Report | None:
         """Report the backward, with the place that clears its gradients."""
+        if event.beyond is not None:
+            return Report(
+                event.node,
+                "no step uses a part of the gradients of this backward: they are computed and cleared each time",
+                hint="give it the value without its graph (`.detach()`), if it is not meant to train what is behind",
+                related=((event.beyond, "all behind this value is for nothing"), (event.cleared, "cleared here")),
+            )
         return Report(
             event.node,
             "no step uses the gradients of this backward: nothing is trained",
