@@ -18,7 +18,8 @@ class StepMissing(EventRule[fault.StepMissing]):
 
     In a run
         `gradlint run` also reports a backward that reaches a second network, as the generator behind a batch that was
-        not detached, whose gradients are cleared each time before the optimizer of that network uses any.
+        not detached, whose gradients are cleared each time before the optimizer of that network uses any. That costs
+        time, and is a warning.
 
     Instead
         Call `step` after `backward`, before the gradients are cleared.
@@ -66,6 +67,7 @@ for x in torch.randn(8, 4, 3):
                 "no step uses a part of the gradients of this backward: they are computed and cleared each time",
                 hint="give it the value without its graph (`.detach()`), if it is not meant to train what is behind",
                 related=((event.beyond, "all behind this value is for nothing"), (event.cleared, "cleared here")),
+                severity="warning",
             )
         return Report(
             event.node,
