@@ -55,6 +55,11 @@ def is_otherwise(state: State, address: int, name: str) -> bool:
     return isinstance(tests, tuple) and any(state.facts.get(test) is (not truth) for test, truth in tests)
 
 
+def may_lack(state: State, address: int, name: str, dropped: int) -> bool:
+    """Return whether an object may lack an attribute, by the tests of this path: so many paths were `dropped`."""
+    return is_otherwise(state, address, name) or (dropped > 0 and state.undecided_since(address))
+
+
 def rely_on(state: State, address: int, name: str) -> None:
     """Let tests come out as where an attribute is what it is here: the path goes on with that."""
     tests = state.facts.get(Otherwise(address, name), ())

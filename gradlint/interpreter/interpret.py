@@ -274,7 +274,8 @@ def invalidate_since_init(machine: Machine, state: State, made: Value) -> None:
         return
     _loosen(state, record.values(), set())
     changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
-    bases = {base for cls in machine.program.classes for base in linear_bases(state, cls)[1:]}
+    known = (cls for cls in machine.program.classes if cls.id in state.heap)
+    bases = {base for cls in known for base in linear_bases(state, cls)[1:]}
     derived = is_module(state, made) and (record.cls in bases or not parameters_of(state, made)[0])
     state.put(made.id, changed._replace(open=record.open or derived))
 

@@ -11,7 +11,7 @@ from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import AttributeSet, ModuleConfigured, NameMissing, TorchCalled
 from gradlint.domain.graph import Node
 from gradlint.domain.likeness import is_optimizer_path
-from gradlint.domain.otherwise import is_otherwise
+from gradlint.domain.otherwise import may_lack
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.modules import ChildOverwritten, ParameterOverwritten
 from gradlint.domain.state import State
@@ -173,7 +173,7 @@ def set_module_attribute(
 ) -> None:
     """obj.name = value: a tensor does not go where a parameter is registered."""
     machine.announce(state, AttributeSet(node, obj, name, value))
-    former = None if is_otherwise(state, obj.id, name) else record.attrs.get(name)
+    former = None if may_lack(state, obj.id, name, machine.give_ups["paths dropped"]) else record.attrs.get(name)
     if assign_parametrized(machine, state, obj, name, former, node):
         return
     if module_base(state, record) is not None:
