@@ -267,7 +267,8 @@ class _LoopJudgement:
         if not kept or not new:
             return None
         last, value = new[-1].root, new[-1].value
-        syntax = self.facts.stored.get((place[1], value)) or last.syntax
+        stored = self.facts.stored.get((place[1], value)) if _may_hold(value) else None
+        syntax = stored or last.syntax
         is_tensor = isinstance(value, Ref) and isinstance(state.heap.get(value.id), Tensor)
         return self._gathered(state, last, kept[-1].root, self._parts_of(state, last), syntax, nested=not is_tensor)
 

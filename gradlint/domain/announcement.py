@@ -473,7 +473,7 @@ class StepCalled(Announcement):
 class GradientsUsed(Announcement):
     """A step uses the gradients as they are now: at once, or after its `closure` has given `loss`.
 
-    `walked`: a backward has run since the step was called.
+    `walked`: a backward or `torch.autograd.grad` has run since the step was called.
     """
 
     optimizer: Ref

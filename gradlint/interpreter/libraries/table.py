@@ -83,6 +83,15 @@ def _may_be_tensor(machine: Machine, state: State, value: Value) -> bool:
     return known_tensor(machine, state, value) is not None
 
 
+def _is_scalar(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """numpy.isscalar(element): true of numbers and texts, and of no tensor, list or array (measured)."""
+    value = args.get(0, "element")
+    if isinstance(value, (int, float, complex, str, bytes)):
+        return True
+    known = value is None or type(value) is tuple or known_tensor(machine, state, value) is not None
+    return False if known else machine.symbol("isscalar", value, kind="bool")
+
+
 _FILLED = frozenset({"ones", "zeros", "empty", "full"})
 _RANDOM = frozenset({"rand", "randn"})
 
@@ -277,6 +286,7 @@ def _abs(name: str) -> Native:
 LIBRARIES: dict[str, Native] = {
     "numpy.*": _numpy,
     "numpy.array": _literal,
+    "numpy.isscalar": _is_scalar,
     **{f"numpy.{name}": _method(name) for name in ("squeeze", "swapaxes")},
     "numpy.finfo": limits,
     "numpy.iinfo": limits,

@@ -258,11 +258,11 @@ def _evaluate(machine: Machine, state: State, ref: Ref, closure: Value, node: cs
     if closure is None:
         machine.announce(state, announcement.GradientsUsed(node, ref, None, None, walked=False))
         return None
-    backwards = machine.backwards
+    asked = machine.asked
     result: Value = None
     for _ in range(_evaluations(state, ref)):
         result = machine.call(state, closure, Args(), node)
-        machine.announce(state, announcement.GradientsUsed(node, ref, closure, result, machine.backwards > backwards))
+        machine.announce(state, announcement.GradientsUsed(node, ref, closure, result, machine.asked > asked))
     return result
 
 

@@ -75,6 +75,8 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
         return None if None in answers else False
     if cls is None:  # As in `isinstance(x, Tensor | None)`.
         return None if isinstance(value, Unknown) else value is None
+    if isinstance(value, Unknown) and value.kind == "device" and isinstance(cls, External):
+        return cls.path == "torch.device"
     if isinstance(value, Unknown) or not isinstance(cls, (External, Ref)):
         return None
     if isinstance(value, Ref):
