@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import libcst as cst
 
 from gradlint.domain import value as values
@@ -18,7 +20,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.escape import invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import fill, invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import launched
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
@@ -272,7 +274,13 @@ def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CS
         return new_network(machine, state, node)
     if path.partition(".")[0] in LOOKING:
         return Unknown(syntax=node)
+    if path.partition(".")[0] not in _LEAVING:
+        fill(machine, state, args.values(), node)
     return unknown_call(machine, state, args.values(), node)
+
+
+_LEAVING = (sys.stdlib_module_names - {"bisect", "heapq", "operator"}) | {"numpy", "scipy", "sklearn"}
+"""Libraries that leave the lists and dicts they are given as they are."""
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:

@@ -59,7 +59,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     value = operate(machine, state, op, left, right, instr.node)
     # Nothing is known of the result, not even what it was made of.
     if isinstance(value, Unknown) and not (value.kind or value.origin or value.key) and gives_bool(left):
-        return Unknown("bool", syntax=value.syntax)
+        return Unknown("bool", syntax=value.syntax or instr.node)
     return value
 
 
