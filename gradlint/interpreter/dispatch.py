@@ -36,6 +36,7 @@ from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.kinds import refuses_call
 from gradlint.interpreter.python.literals import text_method
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
 from gradlint.interpreter.torch.custom_ops import call_op, call_op_method, is_op
@@ -69,7 +70,7 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     machine.budget -= 1
-    if any(machine.is_unbound(state, arg.operand) for arg in instr.args):
+    if any(is_unbound(machine, state, arg.operand) for arg in instr.args):
         machine.exits.append(Exit("raise", state))
         return []
     func = machine.read(state, instr.func)

@@ -31,6 +31,7 @@ from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.python.kinds import OF_LISTS, refuses_attribute
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.ctx import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
@@ -46,7 +47,7 @@ from gradlint.source.lower.syntax import nodes_of
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
     """dest = obj.name; a path on which the variable has no value ends."""
-    if machine.is_unbound(state, instr.obj):
+    if is_unbound(machine, state, instr.obj):
         machine.lost.append(state)
         return
     state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))
