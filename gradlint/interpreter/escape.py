@@ -126,11 +126,22 @@ def fill(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTN
         return
     for value in values:
         record = state.heap.get(value.id) if type(value) is Ref else None
+        if isinstance(record, Instance) and _is_made(state, value):
+            # Whatever it is given to while it is made may give it attributes.
+            state.put(value.id, record._replace(open=True, module=record.module._replace(loose=True)))  # type: ignore[union-attr]
         if isinstance(record, Sequence) and record.kind in _GROWING:
             state.put(value.id, record._replace(open=True, most=None))  # type: ignore[union-attr]
         elif isinstance(record, Mapping):
             items = {key: Unknown() if type(one) in PLAIN else one for key, one in record.items.items()}
             state.put(value.id, record._replace(items=items, open=True, rest=record.rest or Unknown()))  # type: ignore[union-attr]
+
+
+def _is_made(state: State, value: Value) -> bool:
+    """Return whether the constructor of an object runs."""
+    function = state.function
+    if function is None or function.code.name != "__init__" or not function.code.params:
+        return False
+    return state.locals.get(function.code.params[0].name) == value
 
 
 def fill_attributes(machine: Machine, state: State, attributes: Value, value: Value) -> None:

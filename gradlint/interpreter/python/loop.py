@@ -123,6 +123,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
             _spread_gradients(before, other, items.items)
             _spread_flags(before, other, items.items)
             _spread_objects(before, other, items.items)
+            _open_gathered(machine, other, instr.body)
     written = isinstance(getattr(instr.node, "iter", None), (cst.List, cst.Tuple))
     listed = exact and (written or _are_objects(state, iterable, items))
     iterations.over(live, bounded=listed or _counted(state, iterable, items, exact), listed=listed)
@@ -130,7 +131,7 @@ def run_for(machine: Machine, state: State, instr: For) -> list[State]:
 
 
 def _open_gathered(machine: Machine, state: State, block: Block) -> None:
-    """Let what a comprehension gathers have more items: of those that it was not run over, or by another outcome."""
+    """Let what a comprehension gathers have more items: of those that it was not run over."""
     for instr in block:
         if isinstance(instr, Append):
             gathered = machine.read(state, instr.target)
