@@ -10,8 +10,8 @@ from gradlint.interpreter.torch.parameters import NAME
 def widen(before: State, after: State) -> None:
     """Forget what two iterations computed that another number of them would compute differently.
 
-    Numbers that the loop changed are unknown after it, lists and dicts that it filled may be longer, and sizes of tensors
-    rebound in it are unknown.
+    Numbers that the loop changed are unknown after it, lists and dicts that it filled may be longer, and sizes of
+    tensors rebound in it are unknown.
     """
     frame = after.frame
     if frame in after.dirty_frames and frame in before.frames:
