@@ -279,6 +279,8 @@ class LoopOrderDetector(Detector[Steps]):
         if not isinstance(function, Function) or loss is None or order is None or order.filled is not None:
             return
         root = tensor_at(state, loss).node
+        if loss.id in self.machine.escaped:
+            return  # Something unknown, as an engine, may have backpropagated it.
         if root.leaf is None and root.tracked is True and root.id not in state.freed and root.id not in state.spent:
             self.report(fault.ClosureWithoutBackward(it.node, closure=function.code.node))
 

@@ -22,7 +22,7 @@ from gradlint.interpreter.escape import origins
 from gradlint.interpreter.python.iteration import is_used_up
 from gradlint.interpreter.reachable import contents, is_alive
 from gradlint.interpreter.torch.backward import walk
-from gradlint.interpreter.torch.parameters import is_module, members_of, modules_of, parameters_of
+from gradlint.interpreter.torch.parameters import is_module, members_of, modules_of, optimizer_state, parameters_of
 from gradlint.interpreter.torch.tensor import SUMMARY, is_absent, tensor_at
 from gradlint.source.lower.syntax import called_name
 
@@ -278,6 +278,8 @@ class MembershipDetector(Detector[Membership]):
 
         A part of a network that is not shown is looked at after that, and was there before.
         """
+        if optimizer_state(state.at(it.optimizer, Instance)).open:
+            return
         for module in self.facts.sources.get(it.optimizer.id, ()):
             for leaf in sorted(self._fed_of(state, module) - own - self.facts.judged):
                 self.facts.judged.add(leaf)

@@ -122,9 +122,9 @@ class Join:
         if left.facts is not right.facts:
             ours, theirs, groups = left.facts, right.facts, (left.some(), right.some())
             left.facts = dict(compress(ours.items(), map(is_, ours.values(), map(theirs.get, ours))))
-            here, there = _apart(ours, theirs), _apart(theirs, ours)
-            left.facts.update(_lasting(ours, theirs, here))
-            left.facts.update(_lasting(theirs, ours, there))
+            here, there = apart_in(ours, theirs), apart_in(theirs, ours)
+            left.facts.update(lasting_of(ours, theirs, here))
+            left.facts.update(lasting_of(theirs, ours, there))
             if some := _some(_chosen(ours, here), _chosen(theirs, there), *groups):
                 left.facts[SOME] = some
         if self.truths:
@@ -564,12 +564,14 @@ def _truth(state: State, value: Value) -> bool | None:
     return bool(value) if isinstance(value, _PLAIN) else None
 
 
-def _apart(facts: dict[object, object], others: dict[object, object]) -> list[object]:
+def apart_in(facts: dict[object, object], others: dict[object, object]) -> list[object]:
     """Return the keys of the facts for which the other path has others, or none."""
     return list(compress(facts, map(is_not, facts.values(), map(others.get, facts))))
 
 
-def _lasting(facts: dict[object, object], others: dict[object, object], keys: Iterable[object]) -> dict[object, object]:
+def lasting_of(
+    facts: dict[object, object], others: dict[object, object], keys: Iterable[object]
+) -> dict[object, object]:
     """Return the facts of one path that last beyond its join with another, for the keys that tell them apart.
 
     Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import libcst as cst
 
 from gradlint.domain import value as values
@@ -18,7 +20,7 @@ from gradlint.domain.value import (
     Unknown,
     Value,
 )
-from gradlint.interpreter.escape import invalidate_attributes, unknown_call
+from gradlint.interpreter.escape import fill, invalidate_attributes, unknown_call
 from gradlint.interpreter.libraries.accelerate import launched
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import NETWORKS, new_network
@@ -34,6 +36,7 @@ from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.kinds import refuses_call
 from gradlint.interpreter.python.literals import text_method
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.interpreter.torch import custom
 from gradlint.interpreter.torch.ctx import call_ctx, is_ctx
 from gradlint.interpreter.torch.custom_ops import call_op, call_op_method, is_op
@@ -67,7 +70,7 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     machine.budget -= 1
-    if any(machine.is_unbound(state, arg.operand) for arg in instr.args):
+    if any(is_unbound(machine, state, arg.operand) for arg in instr.args):
         machine.exits.append(Exit("raise", state))
         return []
     func = machine.read(state, instr.func)
@@ -274,7 +277,13 @@ def _library(machine: Machine, state: State, path: str, args: Args, node: cst.CS
         return new_network(machine, state, node)
     if path.partition(".")[0] in LOOKING:
         return Unknown(syntax=node)
+    if path.partition(".")[0] not in _LEAVING:
+        fill(machine, state, args.values(), node)
     return unknown_call(machine, state, args.values(), node)
+
+
+_LEAVING = (sys.stdlib_module_names - {"bisect", "heapq", "operator"}) | {"numpy", "scipy", "sklearn", "torch"}
+"""Libraries that leave the lists and dicts they are given as they are."""
 
 
 def _bound(machine: Machine, state: State, func: Bound, args: Args, node: cst.CSTNode) -> Value:

@@ -12,7 +12,7 @@ from gradlint.domain.announcement import Escaped, GradientsCleared, GradientTest
 from gradlint.domain.assumption import NO_TRAINING, Assumption
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Instance, NoGradient, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import External, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.reachable import all_attributes, contents, sequence_at
@@ -41,7 +41,7 @@ def unknown_call(
     if not values:
         return Unknown(syntax=node)
     escape(machine, state, values, node)
-    if machine.frozen and may_thaw and not _leaves_frozen(machine, node):
+    if machine.frozen and may_thaw and not _leaves(machine, node, "a function that leaves frozen parameters frozen"):
         thaw(machine, state, values)
     for value in values:
         if type(value) is NoGradient and called_name(node).startswith("assert"):
@@ -78,12 +78,12 @@ def _is_of_tensors(node: cst.CSTNode, name: str) -> bool:
     return isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and method_fact(name) is not None
 
 
-def _leaves_frozen(machine: Machine, node: cst.CSTNode) -> bool:
+def _leaves(machine: Machine, node: cst.CSTNode, role: str) -> bool:
     """Return whether a function only looks at what it gets, for all that its name says."""
     name = called_name(node)
     if not machine.assumes or not guesses.only_looks(name):
         return False
-    machine.assume(Assumption("name", name, "a function that leaves frozen parameters frozen", node))
+    machine.assume(Assumption("name", name, role, node))
     return True
 
 
@@ -94,7 +94,7 @@ def may_depend_on(graphs: Iterable[Node], node: cst.CSTNode) -> Unknown:
     return Unknown(None, made, None, node)
 
 
-_PLAIN = frozenset({int, float, bool, str, bytes, NoneType, External})
+PLAIN = frozenset({int, float, bool, str, bytes, NoneType, External})
 """Types of values that hold no others."""
 
 
@@ -102,7 +102,7 @@ def _holds(state: State, value: Value) -> bool:
     """Return whether something hangs on a value: a graph, or other values."""
     if isinstance(value, Unknown):
         return value.origin is not None or ("tensor", value) in state.facts
-    return type(value) not in _PLAIN
+    return type(value) not in PLAIN
 
 
 def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
@@ -119,6 +119,61 @@ def invalidate_attributes(state: State, value: Value, depth: int = 3) -> None:
     if depth:
         for one in record.values():
             invalidate_attributes(state, one, depth - 1)
+
+
+def fill(machine: Machine, state: State, values: Iterable[Value], node: cst.CSTNode) -> None:
+    """Let the lists and dicts hold more that something unknown is given, and dicts other numbers and texts.
+
+    Whatever an object is given to while its constructor runs may give it attributes.
+    """
+    given = [(value, state.heap.get(value.id)) for value in values if type(value) is Ref]
+    fillable = [one for one in given if _may_be_filled(state, *one)]
+    if not fillable or _leaves(machine, node, "a function that leaves lists and dicts as they are"):
+        return
+    for value, record in fillable:
+        if isinstance(record, Instance):
+            state.put(value.id, record._replace(open=True, module=record.module._replace(loose=True)))
+        elif isinstance(record, Sequence):
+            state.put(value.id, record._replace(open=True, most=None))
+        elif isinstance(record, Mapping):
+            items = {key: Unknown() if type(one) in PLAIN else one for key, one in record.items.items()}
+            state.put(value.id, record._replace(items=items, open=True, rest=record.rest or Unknown()))
+
+
+def _may_be_filled(state: State, value: Ref, record: object) -> bool:
+    if isinstance(record, Instance):
+        return _is_made(state, value)
+    return isinstance(record, Mapping) or (isinstance(record, Sequence) and record.kind in _GROWING)
+
+
+def _is_made(state: State, value: Value) -> bool:
+    """Return whether the constructor of an object runs."""
+    function = state.function
+    if function is None or function.code.name != "__init__" or not function.code.params:
+        return False
+    return state.locals.get(function.code.params[0].name) == value
+
+
+def fill_attributes(machine: Machine, state: State, attributes: Value, value: Value) -> None:
+    """`obj.__dict__` is written under names that are not known: attributes may be new, or other constants.
+
+    Nothing is done where `attributes` is not the `__dict__` of an object.
+    """
+    key = attributes.key if isinstance(attributes, Unknown) else None
+    if key is not None and key[0] == "attr" and key[2] == "__dict__" and isinstance(key[1], Ref):
+        set_unnamed(state, key[1], value)
+
+
+def set_unnamed(state: State, obj: Ref, value: Value) -> None:
+    """Assign an attribute under a name that is not known: a constant of the object may be another one from here on."""
+    record = state.heap.get(obj.id)
+    if isinstance(record, Instance):
+        attrs = {name: Unknown() if type(one) in PLAIN else one for name, one in record.attrs.items()}
+        state.put(obj.id, record._replace(attrs=attrs).with_unnamed(value))
+
+
+_GROWING = frozenset({"list", "set", "deque"})
+"""The kinds of sequences that may be added to."""
 
 
 def _forgotten(state: State, value: Value) -> Value:

@@ -33,7 +33,6 @@ from gradlint.interpreter.reachable import Search
 from gradlint.interpreter.sides import Sides
 from gradlint.interpreter.torch.transform.level import Level
 from gradlint.source.core import Block, Code, Const, Instr, Operand
-from gradlint.source.lower.syntax import assigned_only
 
 KEPT = 4
 """How many states may go on side by side after a branch; more are dropped, and counted."""
@@ -428,14 +427,6 @@ class Machine(ABC):
         if type(operand) is str:
             return self.look_up(state, operand)
         return self.symbol("unset", operand)
-
-    def is_unbound(self, state: State, operand: Operand) -> bool:
-        """Return whether an operand is a variable of the function that runs, and has no value on this path."""
-        if type(operand) is not str or operand in state.locals:
-            return False
-        function = state.frames[state.frame].function
-        code = None if function is None else function.code
-        return code is not None and isinstance(code.node, cst.FunctionDef) and operand in assigned_only(code)
 
     def look_up(self, state: State, name: str) -> Value:
         """Return a variable that the current frame does not bind: enclosing frames, module, builtins."""

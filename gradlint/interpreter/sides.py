@@ -1,4 +1,4 @@
-"""Open tests in a call into another file: what happens there may rest on how they come out.
+"""Open tests, and in a call into another file what may rest on how they come out.
 
 Who calls a function of another file gives it values, and whether a test in it that is open comes out as it must for
 what happens there with just these values stands nowhere: it is an assumption of the event. What happens however the
@@ -17,6 +17,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.event import Event, Reveal
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.state import State
+from gradlint.source.core import If
 from gradlint.source.lower.syntax import code_of
 
 Taken: TypeAlias = "frozenset[tuple[int, bool]]"
@@ -25,14 +26,15 @@ Taken: TypeAlias = "frozenset[tuple[int, bool]]"
 
 @dataclass(slots=True)
 class Sides:
-    """The open tests since this file has run into another one: `entrance` is a number that is less than theirs.
+    """The open `tests` by the numbers of their forks, and how one cannot come out: `refuted`.
 
-    `tests` are their nodes by the numbers of their forks. `met` are the events in other files, each with how tests had
-    come out there.
+    `entrance` is a number between the forks before this file has run into another one and those since. `met` are the
+    events in other files, each with how the tests since had come out.
     """
 
     entrance: int = 0
-    tests: dict[int, cst.CSTNode] = field(default_factory=dict)
+    tests: dict[int, If] = field(default_factory=dict)
+    refuted: set[tuple[If, bool]] = field(default_factory=set)
     met: list[tuple[Event, Taken]] = field(default_factory=list)
 
     def enter(self) -> None:
@@ -62,11 +64,13 @@ class Sides:
         return event.caller is not None and not isinstance(event, Reveal)
 
     def _resting(self, event: Event, needed: Taken) -> Event:
-        more = [
-            Assumption("branch", " ".join(code_of(self.tests[one]).split()), str(holds).lower(), self.tests[one])
-            for one, holds in sorted(needed)
-        ]
+        more = [_comes_out(self.tests[one].node, holds) for one, holds in sorted(needed)]
         return replace(event, assumptions=(*event.assumptions, *more)) if more else event
+
+
+def _comes_out(node: cst.CSTNode, holds: bool) -> Assumption:
+    test = getattr(node, "test", node)
+    return Assumption("branch", " ".join(code_of(test).split()), str(holds).lower(), test)
 
 
 def _first(way: Taken) -> tuple[int, list[tuple[int, bool]]]:

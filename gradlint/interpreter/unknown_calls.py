@@ -22,12 +22,12 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.traits import OF_RESULTS
-from gradlint.interpreter.escape import escape, origins, unknown_call
+from gradlint.interpreter.escape import escape, fill, fill_attributes, origins, unknown_call
 from gradlint.interpreter.libraries.expectations import RAISING, WARNING, expected_failure
 from gradlint.interpreter.libraries.model_zoos import is_part
 from gradlint.interpreter.libraries.numpy_arrays import WRITING, array_method
 from gradlint.interpreter.machine import Machine
-from gradlint.interpreter.python.contexts import STACK, enter_mode
+from gradlint.interpreter.python.contexts import STACK, call_at_end, enter_mode
 from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.graph_hooks import register_saved
 from gradlint.interpreter.torch.hooks import register_with_node, remove_all
@@ -87,6 +87,7 @@ def call_unknown(machine: Machine, state: State, func: Unknown, args: Args, node
     if key is not None and key[0] == "attr" and isinstance(key[1], _FUNCTIONS) and key[2] == "backward":
         return never_a_loss(machine, state, node)
     escape(machine, state, (part for part in key or () if isinstance(part, Ref)), node)
+    fill(machine, state, args.values(), node)
     if func.origin is not None and isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value in _OF_ITEMS and not origins(state, args.values()):
             return Unknown(None, func.origin, None, node)  # As `losses.values()`.
@@ -117,6 +118,8 @@ def method_of_unknown(
     if receiver.kind == STACK and name == "enter_context" and isinstance(context := args.get(0, "cm"), Context):
         enter_mode(machine, state, context)
         return None
+    if receiver.kind == STACK and name == "callback":
+        return call_at_end(state, receiver, args, node)
     if name in _OF_NODES and receiver.key is not None and receiver.key[0] == "grad_fn":
         made = receiver.key[1]
         assert isinstance(made, Node)
@@ -160,6 +163,9 @@ def method_of_unknown(
         machine.announce(state, NumberBackpropagated(node, number))
         invalidate_gradients(machine, state, node)
         return Unknown("raised")
+    fill(machine, state, args.values(), node)
+    if name in _PUTTING:
+        fill_attributes(machine, state, receiver, Unknown())
     result = unknown_call(machine, state, (receiver, *args.values()), node)
     if receiver.origin is None or receiver.origin.op != DATA:
         return result

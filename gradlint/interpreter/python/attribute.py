@@ -12,13 +12,26 @@ from gradlint.domain.otherwise import is_otherwise, rely_on
 from gradlint.domain.refusal.functions import FunctionWithoutApply
 from gradlint.domain.refusal.tensors import AttributeFixed
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Bound, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
+from gradlint.domain.value import (
+    Args,
+    Bound,
+    External,
+    Instance,
+    Mapping,
+    Ref,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    is_unnamed,
+)
 from gradlint.facts import method_fact
-from gradlint.interpreter.escape import escape, may_depend_on, origins
+from gradlint.interpreter.escape import PLAIN, escape, may_depend_on, origins, set_unnamed
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_in_class, is_function_class, library_base
 from gradlint.interpreter.python.iteration import PART
 from gradlint.interpreter.python.kinds import OF_LISTS, refuses_attribute
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.interpreter.torch.attributes import UNDELETABLE, look_at_saved, set_tensor_attribute, tensor_attribute
 from gradlint.interpreter.torch.ctx import ctx_attribute, is_ctx, remember
 from gradlint.interpreter.torch.distributed import wrapper_method
@@ -34,7 +47,7 @@ from gradlint.source.lower.syntax import nodes_of
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
     """dest = obj.name; a path on which the variable has no value ends."""
-    if machine.is_unbound(state, instr.obj):
+    if is_unbound(machine, state, instr.obj):
         machine.lost.append(state)
         return
     state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))
@@ -130,13 +143,15 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
     if name in ("_parameters", "_modules", "_buffers", "__dict__"):
         loosen(state, obj, record)
         escape(machine, state, (obj,), node)
-        return Unknown()
+        return machine.symbol("attr", obj, name)
     if name in ("__delattr__", "__setattr__"):
         return values.Partial(machine.program.external(f"builtins.{name.strip('_')}"), (obj,), ())
     if name == "__class__":
         return record.cls
     if isinstance(record.cls, Ref):
         value = find_in_class(state, record.cls, name)
+        if type(value) in PLAIN and any(map(is_unnamed, record.attrs)):
+            return machine.symbol("attr", obj, name)  # An attribute of the object may hide it.
         if value is not None:
             return _bind(machine, state, obj, value, node)
         base = library_base(state, record.cls)
@@ -283,7 +298,10 @@ def set_attribute(machine: Machine, state: State, obj: Value, name: str, value: 
                 if function is not None:
                     machine.call(state, function, Args((obj, value)), node)
                 return
-        set_module_attribute(machine, state, obj, record, name, value, node)
+        if name == "__dict__":
+            set_unnamed(state, obj, value)
+        else:
+            set_module_attribute(machine, state, obj, record, name, value, node)
     elif isinstance(record, values.Class):
         state.put(obj.id, record._replace(attrs={**record.attrs, name: value}))
 

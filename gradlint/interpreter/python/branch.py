@@ -144,11 +144,14 @@ def _branch(machine: Machine, state: State, instr: If) -> list[State]:
     known = truth(state, test)
     if known is not None:
         return machine.run(instr.then if known else instr.orelse, [state])
+    for side in (True, False):
+        if (instr, side) in machine.sides.refuted:
+            assume(state, test, not side)
+            return machine.run(instr.orelse if side else instr.then, [state])
     region = machine.open(state)
     other = state.fork()
     assert state.history is not None
-    if machine.entered is not None:
-        machine.sides.tests[state.history.number] = getattr(instr.node, "test", instr.node)
+    machine.sides.tests[state.history.number] = instr
     assume(state, test, True, state.history.number)
     assume(other, test, False, state.history.number)
     after = machine.run(instr.then, [state])

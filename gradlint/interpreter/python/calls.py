@@ -9,6 +9,7 @@ import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
+from gradlint.domain.join import apart_in, lasting_of
 from gradlint.domain.otherwise import note_otherwise
 from gradlint.domain.state import Frame, GradMode, State, fresh_address
 from gradlint.domain.value import (
@@ -258,6 +259,8 @@ def settle(
             machine.share_graphs(dropped)
             states[0].allow_attributes(dropped)
             note_otherwise(states[0], dropped)
+            kept, others = states[0].facts, dropped.facts
+            states[0].facts = {**kept, **lasting_of(kept, others, apart_in(kept, others))}
         states[0].forget_tests(before)
     if states[0] is not state:
         state.become(states[0])

@@ -10,11 +10,15 @@ from gradlint.domain.value import Bound, External, Function, Mapping, NoGradient
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.counters import compared
 from gradlint.interpreter.python.operators import CONSTANT, FOLD, fold, gives_bool, operate
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.source.core import Compare
 
 
 def compare(machine: Machine, state: State, instr: Compare) -> None:
-    """left op right"""
+    """left op right; a path on which a variable has no value ends."""
+    if is_unbound(machine, state, instr.left) or is_unbound(machine, state, instr.right):
+        machine.lost.append(state)
+        return
     left, right = machine.read(state, instr.left), machine.read(state, instr.right)
     state.set(instr.dest, _compare(machine, state, instr, left, right))
 
@@ -59,7 +63,7 @@ def _compare(machine: Machine, state: State, instr: Compare, left: Value, right:
     value = operate(machine, state, op, left, right, instr.node)
     # Nothing is known of the result, not even what it was made of.
     if isinstance(value, Unknown) and not (value.kind or value.origin or value.key) and gives_bool(left):
-        return Unknown("bool", syntax=value.syntax)
+        return Unknown("bool", syntax=value.syntax or instr.node)
     return value
 
 

@@ -41,8 +41,11 @@ def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst
     if not is_key(index):
         _open(state, record.items.values())
     if isinstance(index, Unknown) and not record.open and record.items:
-        # Any of the values: where they are objects of one sort, the first stands for them.
+        # Any of the values: what is done to one of several tensors may be done to each, and of objects of one sort
+        # the first stands for them.
         first, *others = record.items.values()
+        if others and any(isinstance(one, Ref) and isinstance(state[one], Tensor) for one in (first, *others)):
+            return any_of(machine, state, (first, *others), node)
         if isinstance(first, Ref) and all(_sort(state, one) == _sort(state, first) for one in others):
             return first
     if record.items and all(origin_of_data(one) is not None for one in record.items.values()):

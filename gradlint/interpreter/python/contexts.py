@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
+import libcst as cst
+
 from gradlint.domain.refusal.functions import Misuse, SavedTensorMisused
 from gradlint.domain.refusal.transform import TransformMismatch
 from gradlint.domain.state import Blocked, GradMode, State
-from gradlint.domain.value import Context
+from gradlint.domain.value import Args, Context, Unknown, Value
 from gradlint.interpreter.machine import Machine
+
+Callback: TypeAlias = "tuple[Value, Args, cst.CSTNode]"
 
 MUTATION = "mutation of saved tensors"
 """The fact of a state in which torch keeps a copy of what is written after it was saved."""
@@ -28,6 +34,19 @@ MEMORY = "memory"
 
 AUTOCAST = "autocast"
 """The fact of a state inside `torch.autocast`, where saved tensors may be cast copies."""
+
+
+def call_at_end(state: State, stack: Unknown, args: Args, node: cst.CSTNode) -> Value:
+    """stack.callback(function, ...): it is called when the block of the stack ends, the last one first."""
+    former = callbacks(state, stack)
+    function, *given = args.positional or (Unknown(),)
+    state.decide(("callbacks", stack), (*former, (function, args._replace(positional=tuple(given)), node)))
+    return function
+
+
+def callbacks(state: State, stack: Unknown) -> tuple[Callback, ...]:
+    """Return what is called at the end of the block of a stack."""
+    return state.facts.get(("callbacks", stack), ())  # type: ignore[return-value]
 
 
 FACTS = {

@@ -33,6 +33,7 @@ from gradlint.interpreter.python.branch import refuses_truth, truth
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.contexts import MEMORY
 from gradlint.interpreter.python.iteration import items_of
+from gradlint.interpreter.python.unbound import is_unbound
 from gradlint.interpreter.torch.index import tensor_operator, tensor_unary
 from gradlint.interpreter.torch.parameters import LISTS, module_base
 from gradlint.interpreter.torch.tensor import absent_gradient, is_raised
@@ -69,7 +70,10 @@ _HUGE = 1 << 64
 
 
 def binary(machine: Machine, state: State, instr: Binary) -> None:
-    """left op right"""
+    """left op right; a path on which a variable has no value ends."""
+    if is_unbound(machine, state, instr.left) or is_unbound(machine, state, instr.right):
+        machine.lost.append(state)
+        return
     left, right = machine.read(state, instr.left), machine.read(state, instr.right)
     if type(left) in CONSTANT and type(right) in CONSTANT:
         state.set(instr.dest, fold(instr.op, left, right))

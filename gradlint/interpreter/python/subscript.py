@@ -6,7 +6,7 @@ import libcst as cst
 
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
-from gradlint.interpreter.escape import escape, origins
+from gradlint.interpreter.escape import escape, fill_attributes, origins
 from gradlint.interpreter.machine import Machine, simple
 from gradlint.interpreter.python.classes import find_method, items_in_order
 from gradlint.interpreter.python.containers import get_item, set_item
@@ -93,6 +93,7 @@ def write_item(machine: Machine, state: State, instr: SetItem) -> None:
     tensor = known_tensor(machine, state, obj)
     if isinstance(obj, Unknown) and tensor is None:
         shares_memory(state, obj, "index assignment", instr.node)
+        fill_attributes(machine, state, obj, value)
         if is_key(index):
             # Others may read it there; the same name gives it back.
             escape(machine, state, (value,), instr.node)

@@ -33,9 +33,9 @@ Sizes: TypeAlias = "dict[tuple[int, str], set[Shape]]"
 def widen(before: State, after: State, former: Sizes | None) -> None:
     """Forget what two iterations computed that another number of them would compute differently.
 
-    Numbers that the loop changed are unknown after it, lists that it filled may be longer, and sizes are unknown in
-    which the last iteration and the `former` one differ. None: the items left out are others than those that were seen,
-    so that nothing is known of what they compute.
+    Numbers that the loop changed are unknown after it, lists and dicts that it filled may be longer, and sizes are
+    unknown in which the last iteration and the `former` one differ. None: the items left out are others than those that
+    were seen, so that nothing is known of what they compute.
     """
     for place, ref in _made(before, after):
         record = after.at(ref, Tensor)
@@ -159,8 +159,14 @@ def _widened(value: Value, old: Value) -> Value:
 
 def _widen_record(old: object, new: object, address: int, state: State) -> None:
     if isinstance(new, Sequence) and isinstance(old, Sequence):
-        if len(new.items) > len(old.items) and not new.open:
-            state.put(address, new._replace(open=True))
+        former = (*old.items, *new.items[len(old.items) :])
+        items = tuple(map(_widened, new.items, former))
+        if items != new.items or len(new.items) > len(old.items):
+            state.put(address, new._replace(items=items, open=new.open or len(new.items) > len(old.items)))
+    elif isinstance(new, Mapping) and isinstance(old, Mapping):
+        counted = {key: _widened(value, old.items.get(key)) for key, value in new.items.items()}
+        more = new.open or len(new.items) > len(old.items)
+        state.put(address, new._replace(items=counted, open=more, rest=_widened(new.rest, old.rest)))
     elif isinstance(new, Instance) and isinstance(old, Instance):
         attrs = {name: _widened(value, old.attrs.get(name)) for name, value in new.attrs.items()}
         state.put(address, new._replace(attrs=attrs))

@@ -11,7 +11,15 @@ from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspen
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.consume import where_grad_may_be_off
-from gradlint.interpreter.python.contexts import FACTS, STACK, end_call, enter_mode, leave_mode, refuses_block
+from gradlint.interpreter.python.contexts import (
+    FACTS,
+    STACK,
+    callbacks,
+    end_call,
+    enter_mode,
+    leave_mode,
+    refuses_block,
+)
 from gradlint.interpreter.python.generators import run_with
 from gradlint.source.core import With
 
@@ -44,6 +52,8 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
     saved, first_exit = (state.grad, state.inference, state.blocked), len(machine.exits)
     after = machine.run(instr.body, [state])
     for other in (*after, *(exit.state for exit in machine.exits[first_exit:])):
+        for function, args, node in reversed(callbacks(other, context)):
+            machine.call(other, function, args, node)
         leave_mode(other, saved)
     return after
 

@@ -46,6 +46,7 @@ from gradlint.interpreter.torch.tensor import (
     STORED_ELSEWHERE,
     SUMMARY,
     class_of,
+    is_of_torch,
     known_tensor,
     refuses_uninitialized,
     same_memory,
@@ -295,8 +296,10 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
             return
         value = given
     elif value is not None and not isinstance(value, NoGradient) and _no_tensor(state, value):
-        machine.emit(GradientMismatch(node))
-        return
+        if is_of_torch(record):
+            machine.emit(GradientMismatch(node))
+            return
+        value = Unknown("gradient")  # What came from elsewhere may be a tensor of another library.
     elif isinstance(value, Ref):  # Torch takes objects of a subclass of tensors, and refuses all others.
         value = Unknown("gradient")
     if value is None or isinstance(value, NoGradient):

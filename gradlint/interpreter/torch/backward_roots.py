@@ -67,6 +67,8 @@ def refuses_count(
 
 def _count(machine: Machine, state: State, value: Value) -> int | None:
     items = known_items(state, value)
+    if isinstance(value, Unknown):
+        return None  # It may be several.
     return len(items) if items is not None else 1 if known_tensor(machine, state, value) is not None else None
 
 

@@ -34,6 +34,10 @@ MANY_NAMES = 64
 def _parameters(named: bool) -> Method:
     def parameters(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
         found, is_open = parameters_of(state, ref)
+        deep = args.get(*((2, "recurse") if named else (0, "recurse")))
+        if args.has(*((2, "recurse") if named else (0, "recurse"))) and deep is not True:
+            is_open = is_open or deep is not False
+            found = [(name, value) for name, value in found if "." not in name]
         items: list[Value] = [*found] if named else [value for _, value in found]
         if named and (is_open or len(found) > MANY_NAMES):
             # A few stand for all, whose names are others.

@@ -17,7 +17,7 @@ from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, modules_of, parameters_of, parts
 from gradlint.interpreter.torch.registration import refuses_items
-from gradlint.interpreter.torch.tensor import nontensor
+from gradlint.interpreter.torch.tensor import known_tensor, nontensor
 
 _SEQUENTIAL = "torch.nn.Sequential"
 
@@ -183,7 +183,7 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
         machine.emit(TransformMismatch(node, "functional_call", *refused))
         return Unknown("raised")
     places = _places(state, module, given)
-    if places is None or not isinstance(module, Ref):
+    if places is None or not isinstance(module, Ref) or any(_hides(machine, state, *place) for place in places):
         return unknown_call(machine, state, args.values(), node)
     former = [(owner, name, _attribute(state, owner, name)) for owner, name, _ in places]
     for owner, name, value in places:
@@ -197,6 +197,12 @@ def functional_call(machine: Machine, state: State, args: Args, node: cst.CSTNod
     for owner, name, value in former:
         _put(state, owner, name, value)
     return result
+
+
+def _hides(machine: Machine, state: State, owner: Ref, name: str, value: Value) -> bool:
+    """Return whether a parameter is exchanged for something that is not known."""
+    former = _attribute(state, owner, name)
+    return isinstance(value, Unknown) and isinstance(former, Ref) and known_tensor(machine, state, value) is None
 
 
 def _refused(state: State, module: Value, given: Value, ties: bool) -> tuple[Mismatch, str] | None:

@@ -37,7 +37,7 @@ def _is_of_version(value: object) -> bool:
 
 
 def _names_version(node: cst.CSTNode) -> bool:
-    return any(isinstance(one, cst.Name) and one.value == _VERSION for one in nodes_of(node))
+    return any(isinstance(one, cst.Name) and "version" in one.value.lower() for one in nodes_of(node))
 
 
 def may_depend_on_release(module: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
+from functools import lru_cache
 
 import libcst as cst
 
@@ -106,7 +107,7 @@ def root_of(node: cst.CSTNode) -> str:
 _OTHER_BINDINGS = frozenset(
     {
         *(cst.FunctionDef, cst.ClassDef, cst.Lambda, cst.ImportAlias, cst.AsName, cst.NamedExpr, cst.AnnAssign),
-        *(cst.Global, cst.Nonlocal, cst.Del, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Param, cst.CompFor),
+        *(cst.Global, cst.Nonlocal, cst.Del, cst.MatchAs, cst.MatchStar, cst.MatchMapping, cst.Param),
     }
 )
 
@@ -121,11 +122,13 @@ def attributes_in(code: Code) -> frozenset[str]:
 def assigned_only(code: Code) -> frozenset[str]:
     """Return the local variables of a function that nothing but assignments and `for` loops bind."""
     if code.assigned is None:
-        code.assigned = _assigned_only(code.node)
+        code.assigned = assigned_in(code.node)
     return code.assigned
 
 
-def _assigned_only(function: cst.CSTNode) -> frozenset[str]:
+@lru_cache(maxsize=64)
+def assigned_in(function: cst.CSTNode) -> frozenset[str]:
+    """Return the variables that in a part of a program nothing but assignments and `for` loops bind."""
     plain: set[str] = set()
     others: set[str] = set()
     stack: list[tuple[cst.CSTNode, set[str] | None]] = [(part, None) for part in parts(function)]
@@ -141,6 +144,13 @@ def _assigned_only(function: cst.CSTNode) -> frozenset[str]:
         elif kind is cst.AugAssign or kind is cst.For:
             stack.append((node.target, plain))  # type: ignore[attr-defined]
             stack += [(part, names) for part in parts(node) if part is not node.target]  # type: ignore[attr-defined]
+        elif kind is cst.CompFor:
+            stack.append((node.target, others))  # type: ignore[attr-defined]
+            stack += [(part, names) for part in parts(node) if part is not node.target]  # type: ignore[attr-defined]
+        elif kind in (cst.FunctionDef, cst.ClassDef) and type(function) is cst.Module:
+            # Names of its own, but for those that it says are the module's.
+            others.add(node.name.value)  # type: ignore[attr-defined]
+            stack += [(one, others) for one in nodes_of(node) if type(one) is cst.Global]
         elif names is plain and kind in (cst.Attribute, cst.Subscript, cst.Call):
             stack += [(part, None) for part in parts(node)]  # `self.loss = ...` binds no variable.
         else:

@@ -24,7 +24,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
-from gradlint.interpreter.escape import escape, unknown_call
+from gradlint.interpreter.escape import set_unnamed, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
 from gradlint.interpreter.python.classes import class_of_method, find_in_class, library_base, linear_bases
@@ -119,12 +119,27 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
                 return True
         if isinstance(cls, External) and cls.path.startswith(("builtins.", "torch.Tensor")):
             return False
+        if isinstance(cls, External) and _is_base_of_others(cls.path):
+            return None
+        if isinstance(record.cls, External) and record.cls.path.startswith(_SCHEDULERS):
+            return False if record.cls.path not in _SUPPOSED_SCHEDULERS else None
         plain = all(
             isinstance(base, Ref) or (isinstance(base, External) and base.path.startswith("torch.nn."))
             for base in bases
         )
         return False if plain and not record.open else None
     return None
+
+
+_SCHEDULERS = "torch.optim.lr_scheduler."
+_SUPPOSED_SCHEDULERS = frozenset({f"{_SCHEDULERS}LRScheduler", f"{_SCHEDULERS}LambdaLR"})
+"""The classes that a scheduler of another library is taken for."""
+
+
+def _is_base_of_others(path: str) -> bool:
+    """Return whether a class of torch is a base of others, of which is not known: `_BatchNorm`, `RNNBase`."""
+    name = path.rpartition(".")[2]
+    return name.startswith("_") or name.endswith("Base") or name in ("Optimizer", "LRScheduler")
 
 
 def _is_of_tensor_type(record: Tensor, path: str) -> bool | None:
@@ -192,8 +207,8 @@ def _setattr(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> V
     obj, name, value = args.get(0, "obj"), args.get(1, "name"), args.get(2, "value")
     if isinstance(name, str):
         set_attribute(machine, state, obj, name, value, node)
-    elif isinstance(obj, Ref) and isinstance(record := state[obj], Instance):
-        state.put(obj.id, record.with_unnamed(value))
+    elif isinstance(obj, Ref):
+        set_unnamed(state, obj, value)
     return None
 
 
@@ -251,7 +266,8 @@ def _callable(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> 
 
 
 def _vars(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    escape(machine, state, args.positional, node)
+    if args.positional:
+        return get_attribute(machine, state, args.positional[0], "__dict__", node)
     return Unknown()
 
 
