@@ -889,6 +889,24 @@ class Net(lightning.LightningModule):
         self.fc.requires_grad_(True)
         return torch.optim.Adam(self.fc.parameters())
 """,
+    "a module of Lightning is one of torch": """
+import lightning
+
+
+def optimizer_of(parameters):
+    if isinstance(parameters, nn.Module):
+        parameters = parameters.parameters()
+    return torch.optim.Adam(parameters)
+
+
+class Net(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 1)
+
+    def configure_optimizers(self):
+        return optimizer_of(self)
+""",
 }
 
 

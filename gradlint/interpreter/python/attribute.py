@@ -150,7 +150,7 @@ def _of_instance(machine: Machine, state: State, obj: Ref, record: Instance, nam
         return record.cls
     if isinstance(record.cls, Ref):
         value = find_in_class(state, record.cls, name)
-        if type(value) in PLAIN and any(map(is_unnamed, record.attrs)):
+        if value is not None and type(value) in PLAIN and any(map(is_unnamed, record.attrs)):
             return machine.symbol("attr", obj, name)  # An attribute of the object may hide it.
         if value is not None:
             return _bind(machine, state, obj, value, node)

@@ -43,15 +43,23 @@ def invoke(
     """Call a function; each outcome is a state back in the caller's frame, and the value returned.
 
     An abstract method is that of a subclass, which is not known; so may be one that does nothing, of a class that has
-    abstract methods. `super()` finds the method itself.
+    abstract methods. `super()` finds the method itself. What does nothing with what it is given does so, and a subclass
+    may return something.
     """
     hook = function.code.is_empty and is_unfinished(state, args)
     abstract = function.code.is_abstract and not is_overridden(state, function, args)
     if (abstract or hook) and function.owner is not None:
         return unfollowed(machine, state, function, args, node, "abstract methods")
+    if function.code.is_empty and function.owner is not None and _is_hook(function):
+        return [(state, Unknown(syntax=node))]
     if function.code.body and function.code.is_generator:  # Which shows when the body is lowered.
         return [(state, state.new(Suspended(function, args, node)))]
     return run_body(machine, state, function, args, node)
+
+
+def _is_hook(function: Function) -> bool:
+    code = function.code
+    return len(code.params) > 1 and code.name != "forward" and not code.name.startswith("__")
 
 
 def run_body(

@@ -113,7 +113,11 @@ def _passes(line: cst.SimpleStatementLine) -> bool:
 
 
 def _is_text(statement: cst.CSTNode) -> bool:
-    return isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Expr)
+    line = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    return len(line) == 1 and isinstance(line[0], cst.Expr) and isinstance(line[0].value, _TEXTS)
+
+
+_TEXTS = (cst.SimpleString, cst.ConcatenatedString, cst.Ellipsis)
 
 
 def _last_name(node: cst.CSTNode) -> str:

@@ -27,9 +27,9 @@ from gradlint.facts.names import MODULE, TENSOR, attributes_of_modules, names_of
 from gradlint.interpreter.escape import set_unnamed, unknown_call
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.attribute import delete_attribute, get_attribute, set_attribute
-from gradlint.interpreter.python.classes import class_of_method, find_in_class, library_base, linear_bases
+from gradlint.interpreter.python.classes import class_of_method, find_in_class, linear_bases
 from gradlint.interpreter.torch.data_loader import SAMPLER, SET_EPOCH
-from gradlint.interpreter.torch.parameters import is_module_path, is_unsized
+from gradlint.interpreter.torch.parameters import is_module, is_module_path, is_unsized
 from gradlint.interpreter.torch.tensor import SUMMARY, class_of
 
 
@@ -113,10 +113,8 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
             return None  # On one of two paths it is the network inside.
         if cls in bases:
             return True
-        if isinstance(cls, External) and cls.path == "torch.nn.Module":
-            base = record.cls.path if isinstance(record.cls, External) else library_base(state, record.cls)
-            if base is not None and base.startswith("torch.nn."):
-                return True
+        if cls == External("torch.nn.Module") and is_module(state, value):
+            return True
         if isinstance(cls, External) and cls.path.startswith(("builtins.", "torch.Tensor")):
             return False
         if isinstance(cls, External) and _is_base_of_others(cls.path):
