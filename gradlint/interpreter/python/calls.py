@@ -43,8 +43,8 @@ def invoke(
     """Call a function; each outcome is a state back in the caller's frame, and the value returned.
 
     An abstract method is that of a subclass, which is not known; so may be one that does nothing, of a class that has
-    abstract methods. `super()` finds the method itself. What does nothing with what it is given does so, and a subclass
-    may return something.
+    abstract methods. `super()` finds the method itself. A method that does nothing with what it is given gives what is
+    not known: that of a subclass may return a value.
     """
     hook = function.code.is_empty and is_unfinished(state, args)
     abstract = function.code.is_abstract and not is_overridden(state, function, args)
