@@ -63,7 +63,7 @@ def test_much_memory_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(crash, "MEGABYTES", 20)
     monkeypatch.setattr(crash, "check_source", check)
-    found = [crash.crash_of(text) for text in ("100", "100000000", "100")]
+    found = [crash.crash_of(text) for text in ("100", "400000000", "100")]
     assert found == [None, "more than 20 MB", None]
 
 
