@@ -18,11 +18,11 @@ import torch
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Line, Place
 from gradlint.concrete.tape import (
-    FREED,
     STALE,
     Label,
     Way,
     freed_by,
+    is_freed,
     is_packed,
     label_of,
     label_of_function,
@@ -209,16 +209,7 @@ class Drawer:
     def _freed(self, node: Any) -> Spot | None:
         """Return the backward that has freed what a node needs for another one."""
         by = freed_by(node)
-        if by is None:
-            return None
-        for name, read in saved(node):
-            try:
-                if not is_packed(node, name):
-                    read()
-            except RuntimeError as error:
-                if FREED in str(error):
-                    return self._spot(by)
-        return None
+        return self._spot(by) if by is not None and is_freed(node) else None
 
     # Cuts.
 
