@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from gradlint.confirm.effects import kept, missing, modules, training, wrong
+from gradlint.confirm.effects import around, kept, missing, modules, training, wrong
 from gradlint.confirm.effects.measure import Measure
 from gradlint.confirm.run.protocol import NOT_DECIDED, Ran
 from gradlint.domain.finding import Finding
@@ -157,7 +157,7 @@ def _joined(families: Iterable[Mapping[str, Measure]]) -> dict[str, Measure]:
     return found
 
 
-MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, modules))
+MEASURES = _joined(one.RULES for one in (missing, wrong, kept, training, around, modules))
 """By the name of the rule whose findings claim the effect."""
 
 

@@ -1,7 +1,7 @@
 """Silent effects: what is noted while a program runs, and what of that shows the fault.
 
     measure  what a measure consists of, and the instruments that several of them have
-    missing, wrong, kept, training, modules
+    missing, wrong, kept, training, around, modules
              the measures, by what goes wrong; each file says for which rules it stands
 
 Each text defines the instruments that it listens to. `noted` gets each loss before `backward` walks its graph, `asked`
