@@ -11,7 +11,7 @@ from gradlint.domain.value import External, Function, Instance, Ref
 from gradlint.interpreter.program import Program
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.torch.parameters import modules_of
-from gradlint.interpreter.world.fragment import spelled
+from gradlint.interpreter.world.names import spelled
 from gradlint.source.lower.syntax import called_name, nodes_of
 
 

@@ -23,16 +23,8 @@ from gradlint.interpreter.torch.parameters import is_module, members_of, paramet
 from gradlint.interpreter.torch.scaler import new_helper
 from gradlint.interpreter.torch.tensor import NO_TENSOR, SCALAR, either, new_tensor, tensor_at
 from gradlint.interpreter.world import guesses
-from gradlint.interpreter.world.fragment import (
-    OF_GRAPHS,
-    UNSEEN,
-    Names,
-    Supposed,
-    attribute_of,
-    is_untyped,
-    owner_of,
-    spelled,
-)
+from gradlint.interpreter.world.fragment import OF_GRAPHS, UNSEEN, Supposed, is_untyped
+from gradlint.interpreter.world.names import Names, attribute_of, owner_of, spelled
 from gradlint.source.lower.syntax import called_name, nodes_of
 
 
