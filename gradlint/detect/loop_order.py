@@ -323,12 +323,13 @@ class LoopOrderDetector(Detector[Steps]):
         self.facts.steps.add(node)
         if order is not None:
             self._judge_mixed(state, optimizer, order)
-        self._note_nth(state, optimizer, node)
+        chosen = self._note_forks(state, optimizer, node)
         self._judge_loop(state, optimizer, node)
         self._use(state, optimizer)
         used = None if nothing else use.used_now(state, params, node)
-        if order is not None and order.wiped is not None and not nothing:
-            self.machine.passes((order.wiped[0], node))  # Set by hand, as for all whose names a table has.
+        if order is not None and not nothing and (order.wiped is not None or chosen):
+            # They were set by hand, as for all whose names a table has; or another path drops them by choice.
+            self.machine.passes((order.filled if order.wiped is None else order.wiped[1], node))
         if order is not None and order.wiped is not None and nothing:
             if self._cleared_since_backward(state, optimizer):
                 self._judge_wiped(order, *order.wiped, node)
@@ -364,11 +365,15 @@ class LoopOrderDetector(Detector[Steps]):
         if any(use.is_sum(state, one) for one in used.gradients):
             self.report(fault.ZeroGradMissing(backward, step=used.step))
 
-    def _note_nth(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
+    def _note_forks(self, state: State, optimizer: int, step: cst.CSTNode) -> bool:
+        """Note a step that counts iterations; return whether any other test since the backward was open."""
         unused = state.facts.get(UnusedOf(optimizer))
-        forks = use.forks_since(state, unused.since) if isinstance(unused, Unused) and unused.alone else []
-        if forks and use.is_remainder(forks[-1].test):
+        if not isinstance(unused, Unused):
+            return False
+        forks = use.forks_since(state, unused.since)
+        if forks and unused.alone and use.is_remainder(forks[-1].test):
             self.facts.nth[optimizer, forks[-1].number] = step
+        return not all(use.is_remainder(one.test) for one in forks)
 
     def _judge_loop(self, state: State, optimizer: int, step: cst.CSTNode) -> None:
         """Report a loop of which the step after it uses the last iteration alone."""
@@ -387,7 +392,7 @@ class LoopOrderDetector(Detector[Steps]):
         if order.idle is step:
             self.report(fault.StepBeforeBackward(step, backward, cleared=zero))
         else:
-            self.report(fault.ZeroGradMisplaced(zero, backward, step), unless=(zero, step))
+            self.report(fault.ZeroGradMisplaced(zero, backward, step), unless=(backward, step))
 
     # Gradients are cleared.
 

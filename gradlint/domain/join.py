@@ -6,17 +6,17 @@ up to the renaming of what was made since the fork. Where the two do not agree t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import compress, filterfalse, repeat
 from operator import is_, is_not
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any
 
 import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain import shape as shapes
 from gradlint.domain.graph import Edge, Node, Saved
+from gradlint.domain.joined_facts import joined_facts
 from gradlint.domain.likeness import (
     is_cut,
     is_data,
@@ -27,8 +27,9 @@ from gradlint.domain.likeness import (
     place_of_write,
     syntax_of,
 )
+from gradlint.domain.pinned import pinned
 from gradlint.domain.shape import Sym
-from gradlint.domain.state import MISSING, SOME, LastingFact, OneSided, PathFact, State, fresh_address, shared_until
+from gradlint.domain.state import MISSING, State, fresh_address, shared_until
 from gradlint.domain.value import (
     Bound,
     Class,
@@ -120,13 +121,7 @@ class Join:
         left.dirty |= right.dirty
         left.dirty_frames |= right.dirty_frames
         if left.facts is not right.facts:
-            ours, theirs, groups = left.facts, right.facts, (left.some(), right.some())
-            left.facts = dict(compress(ours.items(), map(is_, ours.values(), map(theirs.get, ours))))
-            here, there = apart_in(ours, theirs), apart_in(theirs, ours)
-            left.facts.update(lasting_of(ours, theirs, here))
-            left.facts.update(lasting_of(theirs, ours, there))
-            if some := _some(_chosen(ours, here), _chosen(theirs, there), *groups):
-                left.facts[SOME] = some
+            left.facts = joined_facts(left.facts, right.facts, (left.some(), right.some()))
         if self.truths:
             left.facts = {**left.facts, **self.truths}
         return left
@@ -247,6 +242,9 @@ class Join:
         kinds = {kind_of(ours), kind_of(theirs)}
         kind = kinds.pop() if len(kinds) == 1 else None
         if one is None and other is None:
+            mine, yours = pinned(self.left, ours), pinned(self.right, theirs)
+            if type(mine) is type(yours) and mine == yours and not isinstance(mine, Unknown):
+                return mine  # The one is this constant, the other has been found to be.
             data = origin_of_data(ours)
             return ours if data is not None and origin_of_data(theirs) is not None else self._either(kind, ours, theirs)
         graphs = [origin for origin in (one, other) if origin is not None and origin.tracked is not False]
@@ -562,56 +560,6 @@ def _truth(state: State, value: Value) -> bool | None:
         inner = None if value.negated is None else _truth(state, value.negated)
         return None if inner is None else not inner
     return bool(value) if isinstance(value, _PLAIN) else None
-
-
-def apart_in(facts: dict[object, object], others: dict[object, object]) -> list[object]:
-    """Return the keys of the facts for which the other path has others, or none."""
-    return list(compress(facts, map(is_not, facts.values(), map(others.get, facts))))
-
-
-def lasting_of(
-    facts: dict[object, object], others: dict[object, object], keys: Iterable[object]
-) -> dict[object, object]:
-    """Return the facts of one path that last beyond its join with another, for the keys that tell them apart.
-
-    Each is kept with the tests that were decided otherwise on the other path: they tell on which side it holds.
-    """
-    found: dict[object, object] = {}
-    for key in keys:
-        fact, other = facts[key], others.get(key)
-        if not isinstance(key, LastingFact) or fact is None:
-            continue
-        if other is not None and (isinstance(fact, OneSided) or isinstance(other, OneSided)):
-            continue
-        former = fact.decided if isinstance(fact, OneSided) else ()
-        decided = [(test, truth) for test, truth in facts.items() if isinstance(truth, bool)]
-        apart = [one for one in decided if others.get(one[0]) is not one[1] and not isinstance(one[0], (PathFact, int))]
-        fact = fact.fact if isinstance(fact, OneSided) else fact
-        found[key] = OneSided(fact, tuple(dict.fromkeys((*former, *apart))), other)
-    return found
-
-
-_Groups: TypeAlias = "tuple[frozenset[Unknown], ...]"
-MOST_GROUPS = 4
-"""How many groups of tests a path remembers, of which one has come out true."""
-
-
-def _some(here: Unknown | None, there: Unknown | None, own_groups: _Groups, other_groups: _Groups) -> _Groups:
-    """Return the groups of tests of which one has come out true on both paths, as in `if a: ... elif b: ...`.
-
-    Where neither holds, neither path was taken. `here` and `there` are what came out true on one path alone.
-    """
-    found = [group for group in own_groups if group in other_groups]
-    if here is not None and there is not None:
-        found.append(frozenset({here, there}))
-    for groups, other in ((own_groups, there), (other_groups, here)):
-        found += [group | {other} for group in groups if other is not None]
-    return tuple(dict.fromkeys(found))[:MOST_GROUPS]
-
-
-def _chosen(facts: dict[object, object], keys: Iterable[object]) -> Unknown | None:
-    """Return the first test that came out true on one path, of those that tell it from the other."""
-    return next((key for key in keys if isinstance(key, Unknown) and facts[key] is True), None)
 
 
 def _behave_alike(ours: ModuleState, theirs: ModuleState) -> bool:

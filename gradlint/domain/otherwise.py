@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gradlint.domain.likeness import is_made_alike
+from gradlint.domain.pinned import told
 from gradlint.domain.state import State
 from gradlint.domain.value import Instance, Ref, Unknown
 
@@ -52,7 +53,9 @@ def note_otherwise(state: State, other: State) -> None:
 def is_otherwise(state: State, address: int, name: str) -> bool:
     """Return whether an attribute is another one where tests came out as they have on this path."""
     tests = state.facts.get(Otherwise(address, name), ())
-    return isinstance(tests, tuple) and any(state.facts.get(test) is (not truth) for test, truth in tests)
+    return isinstance(tests, tuple) and any(
+        state.facts.get(test, told(state, test)) is (not truth) for test, truth in tests
+    )
 
 
 def may_lack(state: State, address: int, name: str, dropped: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from operator import is_
 from types import NoneType
 
@@ -189,9 +190,10 @@ def _forgotten(state: State, value: Value) -> Value:
 
 
 def origins(state: State, values: Iterable[Value]) -> list[Node]:
-    """Return the graphs that values were computed by, or hold, up to `MOST_GRAPHS`."""
+    """Return the graphs that values were computed by, or hold, up to `MOST_GRAPHS`; first those of their own."""
     found: dict[Node, None] = {}
-    for value in contents(state, values, all_attributes, calls=True):
+    given = list(values)
+    for value in chain(given, contents(state, given, all_attributes, calls=True)):
         # By its use something unknown may be a tensor, which has a history of its own.
         shown = (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
         record = state.heap.get(shown.id) if isinstance(shown, Ref) else shown

@@ -15,11 +15,11 @@ _BOUNDED = traits.BOUNDED | traits.COMPARISONS | traits.ZEROS | traits.ONES | {"
 def is_bounded(found: Term, depth: int = LONGEST) -> bool:
     """Return whether the values are certainly bounded from above by a small number, so that `exp` does not overflow."""
     name, node = op_of(found), found.node
-    if name in _BOUNDED:
+    if name in _BOUNDED or _is_table(found):
         return True
     if node.leaf is not None:
         made = term(node, "value")
-        return made is not None and op_of(made) == "rand"
+        return made is not None and (op_of(made) == "rand" or _is_table(made))
     if _is_difference(node.syntax) and not node.operands:
         return True  # `x - peak` of values that are not known: the peak may be that of x.
     if depth == 0 or not node.operands:
@@ -44,6 +44,13 @@ def is_bounded(found: Term, depth: int = LONGEST) -> bool:
         other = term(node, "other", "mat2", "vec")
         return isinstance(left, Term) and other is not None and _is_unit(left) and _is_unit(other)
     return False
+
+
+def _is_table(found: Term) -> bool:
+    """Return whether a tensor is made of numbers that are computed one by one: `tensor([f(i) for i in ...])`."""
+    made = found.node.syntax
+    given = made.args[0].value if isinstance(made, cst.Call) and made.args else None
+    return op_of(found) == "tensor" and isinstance(given, (cst.ListComp, cst.GeneratorExp))
 
 
 def _is_difference(node: cst.CSTNode) -> bool:

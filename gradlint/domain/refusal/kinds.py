@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from gradlint.domain.event import Refusal
 
 Kind: TypeAlias = Literal[
-    "tensor", "scalar", "gradient", "size", "tuple", "list", "number", "iterator", "loader", "layer", "method",
+    "tensor", "scalar", "gradient", "size", "tuple", "list", "number", "iterator", "loader", "layer", "method", "None",
 ]  # fmt: skip
 """What a value is: "scalar" is a tensor without dimensions, "loader" a `DataLoader`, "layer" one of `torch.nn`,
 "method" one of a tensor."""

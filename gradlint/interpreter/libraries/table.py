@@ -131,6 +131,13 @@ _DRAWN = {
 }
 """Draws of float64, and where each takes the size."""
 
+
+def _shuffle(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+    """shuffle(x): swaps the items of a list or the rows of a tensor one by one, and makes no array (measured)."""
+    in_sight = any(True for value in args.positional[:1] for _ in tensors_in(machine, state, value))
+    return None if in_sight else _numpy(machine, state, args, node)
+
+
 _SPACES = ("linspace", "logspace", "geomspace")
 
 
@@ -294,6 +301,7 @@ LIBRARIES: dict[str, Native] = {
     **{f"numpy.{name}": _array(name) for name in _FILLED},
     **{f"numpy.random.{name}": _array(name) for name in _RANDOM},
     **{f"{source}.{name}": _float64(place) for source in _SOURCES for name, place in _DRAWN.items()},
+    **{f"{source}.shuffle": _shuffle for source in _SOURCES},
     **{f"numpy.random.RandomState.{name}": _array(name) for name in _RANDOM},
     **{f"numpy.{name}": _spaced for name in _SPACES},
     "numpy.arange": _counted,

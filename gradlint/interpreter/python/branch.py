@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from types import EllipsisType, NoneType
+from types import EllipsisType
 
 import libcst as cst
 
 from gradlint.domain import value as values
 from gradlint.domain.announcement import GradientTested
+from gradlint.domain.pinned import pin, told
 from gradlint.domain.refusal.tensors import TruthOfMany
 from gradlint.domain.shape import Sym
 from gradlint.domain.state import State
@@ -84,25 +85,11 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     if value.negated is not None:
         inner = truth(state, value.negated)
         return None if inner is None else not inner
-    if key[0] in ("==", "!=") and _pins(key):
-        # A symbol known to equal one constant equals no other.
-        pinned = state.facts.get(("is", key[1]), _FREE)
-        if pinned is not _FREE:
-            return (pinned == (type(key[2]), key[2])) is (key[0] == "==")
-    return None
+    return told(state, value)
 
 
 def _are_false(state: State, tests: Iterable[Unknown]) -> bool:
     return all(state.facts.get(test) is False for test in tests)
-
-
-def _pins(key: tuple[object, ...]) -> bool:
-    """Return whether a comparison is one of something unknown with a constant."""
-    return isinstance(key[1], Unknown) and isinstance(key[2], _CONSTANTS)
-
-
-_CONSTANTS = (bool, int, float, complex, str, bytes, External, NoneType)
-_FREE: object = object()
 
 
 def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> None:
@@ -116,9 +103,8 @@ def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> 
         if value.negated is not None:
             value, holds = value.negated, not holds
             continue
-        if key[0] in ("==", "!=") and holds is (key[0] == "==") and _pins(key):
-            learnt["is", key[1]] = type(key[2]), key[2]
-        elif key[0] == "isinstance" and holds:
+        learnt.update(pin(key, holds))
+        if key[0] == "isinstance" and holds:
             learnt["type", key[1]] = key[2]
         break
     state.facts = {**state.facts, **learnt}

@@ -9,7 +9,7 @@ import libcst as cst
 
 from gradlint.domain.assumption import Assumption
 from gradlint.domain.graph import Site
-from gradlint.domain.join import apart_in, lasting_of
+from gradlint.domain.joined_facts import apart_in, lasting_of
 from gradlint.domain.otherwise import note_otherwise
 from gradlint.domain.state import Frame, GradMode, State, fresh_address
 from gradlint.domain.value import (

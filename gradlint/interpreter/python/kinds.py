@@ -12,7 +12,7 @@ import libcst as cst
 
 from gradlint.domain.refusal.kinds import Kind, Use, WrongCount, WrongKind
 from gradlint.domain.shape import Dim
-from gradlint.domain.state import State
+from gradlint.domain.state import MISSING, State
 from gradlint.domain.value import (
     Bound,
     External,
@@ -107,26 +107,33 @@ def refuses_operand(machine: Machine, state: State, left: Value, right: Value, n
 
 
 def refuses_argument(call: Operation) -> bool:
-    """Report a tuple, list or number as the `input` of an operation, which is a tensor; return whether torch raises."""
-    value = call.bound.get("input")
+    """Report what is no tensor as the `input` of an operation; return whether torch raises."""
+    value = call.bound.get("input", MISSING)
     kind: Kind | None = "number" if type(value) in _NUMBERS else _container(call.state, value)
+    first = call.overload[0] if call.overload else None
+    if value is None and first is not None and not first.default:
+        kind = "None"
     if kind is None:
         if call.state.facts:  # Another path may have come here by tests that exclude one another.
             call.machine.passes((*call.place, "kind"))
         return False
-    if not call.overload or call.canonical in TAKES_ANYTHING:
+    if first is None or call.canonical in TAKES_ANYTHING or first.name != "input" or first.number:
         return False
-    if call.overload[0].name != "input" or call.overload[0].number or (kind == "list" and not _is_at_once(call.node)):
-        return False
-    if not call.machine.tried and (kind == "number" or _is_complete(call.machine)):
+    given = call.node.args[0].value if isinstance(call.node, cst.Call) and call.node.args else None
+    if kind == "list" and not isinstance(given, (cst.Call, cst.List)):
+        return False  # A decorator may have joined its items.
+    certain = kind == "number" or _is_complete(call.machine)
+    if kind == "None":
+        certain = certain and _is_result(call.machine, given) and not call.state.undecided_since(0)
+    if certain and not call.machine.tried:
         call.machine.emit(WrongKind(call.node, kind, "argument", call.name), (*call.place, "kind"))
     return True
 
 
-def _is_at_once(node: cst.CSTNode) -> bool:
-    """Return whether a call is given what another one returns; a decorator may have joined the items of a list."""
-    given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
-    return isinstance(given, (cst.Call, cst.List))
+def _is_result(machine: Machine, given: cst.CSTNode | None) -> bool:
+    """Return whether an argument is a call, or a name that its function assigns: elsewhere None keeps a place."""
+    params = {one.name for one in machine.stack[-1].params} if machine.stack else set()
+    return isinstance(given, cst.Call) or (isinstance(given, cst.Name) and given.value not in params)
 
 
 _NUMBERS = frozenset({bool, int, float})

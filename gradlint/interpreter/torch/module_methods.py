@@ -22,7 +22,7 @@ from gradlint.interpreter.torch.parameters import (
     parameter_registered,
     parameters_of,
 )
-from gradlint.interpreter.torch.registration import refuses_part
+from gradlint.interpreter.torch.registration import GIVEN_AS, Part, refuses_part
 from gradlint.interpreter.torch.state_dicts import note_taken, refuses_load
 from gradlint.interpreter.torch.switches import note_flag, note_whole
 from gradlint.interpreter.torch.tensor import UNINITIALIZED, refuses_uninitialized, tensor_at
@@ -164,24 +164,26 @@ def _zero_grad(machine: Machine, state: State, ref: Ref, args: Args, node: cst.C
 
 
 def _add_module(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    if refuses_part(machine, state, ref, "module", args, node):
-        return Unknown("raised")
-    set_attribute(state, ref, args.get(0, "name"), args.get(1, "module"))
-    return None
+    return _register(machine, state, ref, "module", args, node)
 
 
 def _register_parameter(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    if refuses_part(machine, state, ref, "parameter", args, node):
-        return Unknown("raised")
-    parameter_registered(machine, state, args.get(1, "param"), node)
-    set_attribute(state, ref, args.get(0, "name"), args.get(1, "param"))
-    return None
+    return _register(machine, state, ref, "parameter", args, node)
 
 
 def _register_buffer(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    if refuses_part(machine, state, ref, "buffer", args, node):
+    return _register(machine, state, ref, "buffer", args, node)
+
+
+def _register(machine: Machine, state: State, ref: Ref, kind: Part, args: Args, node: cst.CSTNode) -> Value:
+    """Register a part; one that is refused is there all the same in what follows, under a name that is not known."""
+    name, part = args.get(0, "name"), args.get(1, GIVEN_AS[kind])
+    if refuses_part(machine, state, ref, kind, args, node):
+        set_attribute(state, ref, Unknown(), part)
         return Unknown("raised")
-    set_attribute(state, ref, args.get(0, "name"), args.get(1, "tensor"))
+    if kind == "parameter":
+        parameter_registered(machine, state, part, node)
+    set_attribute(state, ref, name, part)
     return None
 
 

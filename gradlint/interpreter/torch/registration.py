@@ -25,19 +25,20 @@ from gradlint.interpreter.torch.tensor import is_of_torch, nontensor
 Part: TypeAlias = Literal["parameter", "buffer", "module"]
 
 _CALLS = {"parameter": "register_parameter", "buffer": "register_buffer", "module": "add_module"}
-_GIVEN = {"parameter": "param", "buffer": "tensor", "module": "module"}
+GIVEN_AS = {"parameter": "param", "buffer": "tensor", "module": "module"}
+"""What torch calls the part that is registered."""
 
 
 def refuses_part(machine: Machine, state: State, ref: Ref, kind: Part, args: Args, node: cst.CSTNode) -> bool:
     """Report a part that a module does not take, or its name; return True where torch raises."""
     if args.open:
         return False
-    name, value = args.get(0, "name"), args.get(1, _GIVEN[kind])
+    name, value = args.get(0, "name"), args.get(1, GIVEN_AS[kind])
     place = (node, state.site, "registered")
     text = _wrong_name(state, state.at(ref, Instance), kind, name)
     about = "name"
     if text is None:
-        text, about = _wrong_part(state, kind, value), _GIVEN[kind]
+        text, about = _wrong_part(state, kind, value), GIVEN_AS[kind]
     if text is None:
         machine.passes(place)
         return False

@@ -48,7 +48,7 @@ def results(call: Operation) -> Value:
         return _tensor(call, ">", sizes if isinstance(sizes, Operand) else Operand())
     if kind.startswith(("tuple(", "named(", "list(")):
         return _several(call, kind, sizes)
-    if kind in ("int", "bool", "float", "str", "number", "None", "Size"):
+    if kind in ("int", "bool", "float", "str", "number", "None"):
         return None if kind == "None" else _plain(call, kind)
     return _unclear(call)
 

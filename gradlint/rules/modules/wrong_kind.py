@@ -12,6 +12,7 @@ _NAMES = {
     "loader": "a `DataLoader`",
     "iterator": "an iterator",
     "layer": "a layer",
+    "None": "None",
 }
 _REFUSED = {
     "call": "cannot be called",
@@ -31,6 +32,7 @@ _HINTS = {
     ("list", "attribute"): "make a tensor of it with `torch.stack` or `torch.tensor`",
     ("list", "argument"): "make a tensor of it with `torch.stack` or `torch.tensor`",
     ("layer", "argument"): "call the layer that was made: `nn.ReLU()(x)`, or use the function: `F.relu(x)`",
+    ("None", "argument"): "return the result: a function without `return` gives None",
     ("number", "argument"): "make a tensor of it with `torch.tensor`, or use `math`",
     ("scalar", "loop"): "its value is `x.item()`",
     ("scalar", "length"): "its number of elements is `x.numel()`",
@@ -65,7 +67,7 @@ class WrongKind(EventRule[Refused | Miscounted]):
     effect = "raises"
     raises = "'tuple' object has no attribute 'mean'"
     torch_says = (
-        r"'(tuple|list|torch\.return_types\.\w+)' object has no attribute",
+        r"'(tuple|list|NoneType|torch\.return_types\.\w+)' object has no attribute",
         "is not subscriptable|is not callable|is not an iterator",
         "has no len|len.* of a 0-d tensor|iteration over a 0-d tensor",
         "not enough values to unpack|too many values to unpack",

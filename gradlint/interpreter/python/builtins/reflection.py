@@ -121,11 +121,7 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
             return None
         if isinstance(record.cls, External) and record.cls.path.startswith(_SCHEDULERS):
             return False if record.cls.path not in _SUPPOSED_SCHEDULERS else None
-        plain = all(
-            isinstance(base, Ref) or (isinstance(base, External) and base.path.startswith("torch.nn."))
-            for base in bases
-        )
-        return False if plain and not record.open else None
+        return False if all(map(_is_shown, bases)) and not record.open else None
     return None
 
 
