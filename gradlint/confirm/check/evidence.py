@@ -89,9 +89,14 @@ def evidence(name: str, effect: str, errors: tuple[str, ...]) -> str:
     if name in MEASURES:
         words.append(f"measured: {MEASURES[name].said}")
     if errors:
-        texts = ", ".join(f'"{_plain(error)}"' for error in dict.fromkeys(errors))
-        words.append(f"torch raises {texts}")
+        texts = [f'"{_plain(error)}"' for error in dict.fromkeys(errors)]
+        more = f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        words.append(f"torch raises {', '.join(texts[:_SHOWN])}{more}")
     return "; or ".join(words) or f"by nothing: {obstacle(name, effect)}"
+
+
+_SHOWN = 12
+"""How many texts of errors are named."""
 
 
 def _plain(pattern: str) -> str:
