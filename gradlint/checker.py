@@ -34,6 +34,7 @@ from gradlint.source.documents.document import Kind
 from gradlint.source.documents.joined import Program
 from gradlint.source.documents.kinds import kind_of, largest_of, text_of
 from gradlint.source.files import Files, Unit, digest_of
+from gradlint.source.importers import may_run, runs_torch
 from gradlint.source.kept import Keeping
 from gradlint.source.parse import refusal_of_compiler
 from gradlint.source.projects import Projects
@@ -111,7 +112,7 @@ class Checker:
         return self._made, ()
 
     def perform(self, task: Task) -> Checked:
-        """Do a task; without the word torch in it, a file is looked at only if it was named, or others found something.
+        """Do a task; a file that does not speak of torch, and runs none that does, is looked at only if it was named.
 
         Never raises.
         """
@@ -121,7 +122,12 @@ class Checker:
         )
         chosen = task.held is not None or found.explicit or also
         if isinstance(content, bytes) and not (chosen or mentions_torch(content)):
-            return Checked(found.name)
+            if not may_run(content):
+                return Checked(found.name)
+            with self.files(found.config).asked.recording() as asked:
+                runs = runs_torch(os.path.abspath(found.name), content, self.files(found.config))
+            if not runs:
+                return Checked(found.name, asked=asked, digest=digest_of(content))
         wanted, self._wanted = self._wanted, self._wanted if task.mends else None
         try:
             with self.files(found.config).asked.recording() as asked:
@@ -224,7 +230,7 @@ class Checker:
         unit = self.files(config).own(path, text)
         if isinstance(unit, Unusable):
             return self._refuse(unit, text, filename, config)
-        if not is_about_torch(text) and not also:
+        if not (is_about_torch(text) or also or runs_torch(path, text.encode(), self.files(config))):
             return Checked(filename)
         try:
             with stating(self.release(config)):

@@ -62,7 +62,7 @@ def _well_formed(report: Report | None) -> Report | None:
 
 
 Entrances: TypeAlias = "Mapping[cst.CSTNode, Collection[cst.CSTNode]]"
-"""The calls from outside that led to each function of an installed package."""
+"""The calls from outside that led to each function of an installed package, and to those of other files."""
 
 
 class Atlas:
@@ -76,11 +76,18 @@ class Atlas:
 
     def entrance(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """The only call from outside that led to a node of an installed file; None if there are several."""
+        calls = self._calls(node)
+        return calls.pop() if len(calls) == 1 else None
+
+    def calls_into(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """The calls of the file that is checked which led to a node of another one, in order."""
+        return sorted((one for one in self._calls(node) if one in self.home), key=self.home.span)
+
+    def _calls(self, node: cst.CSTNode) -> set[cst.CSTNode]:
         places = self.sheet(node)[1]
         function = places.function_around(node)
         inside = [one for one in self._entrances if (one is function if function else one in places)]
-        calls = {call for one in inside for call in self._entrances[one]}
-        return calls.pop() if len(calls) == 1 else None
+        return {call for one in inside for call in self._entrances[one]}
 
     def sheet(self, node: cst.CSTNode) -> tuple[str | None, Places]:
         """The path of another file, or None for the one that is checked, and the places of its nodes."""
@@ -108,14 +115,13 @@ def findings_of(
     `text` is that of the module.
 
     Those about nodes of another file bear its path as their filename, and no fix; those in an installed file move
-    to the call that led there. What is `missing` counts in this file alone: whoever else uses the other file may do it
-    there.
+    to the call that led there. What is `missing` in another file is so for the calls that lead there from this one.
     """
     found: dict[tuple[str, str, Span], Finding] = {}
     atlas = Atlas(module, units, entrances)
     locator = Locator(module, atlas.home, text)
-    here = (one for one in missing if one.report.node in atlas.home)
-    for verdict in (*said, *here):
+    left = filter(None, (_left_undone(verdict, atlas) for verdict in missing))
+    for verdict in (*said, *left):
         look_at_clock()
         add = partial(_add, found, verdict, atlas, locator, filename)
         if verdict.rule.plugin:
@@ -123,6 +129,18 @@ def findings_of(
         else:
             add()
     return tuple(sorted(found.values(), key=lambda finding: finding.sort_key))
+
+
+def _left_undone(verdict: Verdict, atlas: Atlas) -> Verdict | None:
+    """Return what does not happen in this file; of another one what its callers may do, with the first call there."""
+    rule, report, event = verdict
+    path, _ = atlas.sheet(report.node)
+    if path is None:
+        return verdict
+    calls = atlas.calls_into(report.node) if event.left_to_callers and path not in atlas.installed else ()
+    if (report.severity or rule.severity) == "error":
+        report = replace(report, severity="warning")
+    return Verdict(rule, report, replace(event, caller=calls[0])) if calls else None
 
 
 def _add(

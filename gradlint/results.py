@@ -29,6 +29,7 @@ from gradlint.plugins.installed import MODELS, RULES, plugins
 from gradlint.rules.base import Rule
 from gradlint.source.documents.kinds import largest_of, text_of
 from gradlint.source.files import LONGEST, SUFFIX, Files, digest_of
+from gradlint.source.importers import may_run
 from gradlint.source.kept import Kept
 from gradlint.source.read import Unusable, mentions_torch, read_bytes
 
@@ -123,7 +124,8 @@ class Results:
         entry = None if context is None else context.entries.get(key)
         content = read_bytes(found.path, largest_of(found.name)) if entry is None or entry.findings else None
         if context is None or entry is None:
-            is_other = isinstance(content, bytes) and not (found.explicit or task.also or mentions_torch(content))
+            chosen = found.explicit or task.also
+            is_other = isinstance(content, bytes) and not (chosen or mentions_torch(content) or may_run(content))
             return Checked(found.name) if is_other else None
         if entry.content != self._held(str(found.path), content).digest or entry.rules != self._rules(task):
             return None

@@ -46,6 +46,8 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "script.py": CALLS.format(module="lib.again"),
         "leaf.py": LEAF,
         "plain.py": "x = 1\n",
+        "make.py": "def make():\n    return 1\n",
+        "runs.py": "from make import make\n\nmake()\n",
         "book.ipynb": notebook(LEAF),
     }
     for name, text in texts.items():
@@ -95,10 +97,14 @@ EDITS: dict[str, tuple[Callable[[], object], set[str]]] = {
     ),
     "a file that takes the place of another": (lambda: Path("lib.py").write_text("again = 1\n"), set()),
     "a file without torch": (lambda: Path("plain.py").write_text("x = 2\n"), set()),
+    "what a script without torch runs": (
+        lambda: Path("make.py").write_text(f"{WRITES}\n\nmake = change\n"),
+        {"make.py", "runs.py"},
+    ),
     "a time only": (lambda: Path("leaf.py").write_text(LEAF), set()),
     "a suppressed rule": (
         lambda: Path("gradlint.toml").write_text("ignore = ['GRD603']\n"),
-        {"lib/change.py", "lib/call.py", "lib/call_again.py", "script.py", "leaf.py", "book.ipynb"},
+        {"lib/change.py", "lib/call.py", "lib/call_again.py", "script.py", "leaf.py", "runs.py", "book.ipynb"},
     ),
 }
 

@@ -23,7 +23,8 @@ class Event(Frozen):
     method may have left for the next, that brings the event about: a graph, gradients, or gradients that are cleared
     ("order"). `caller` is the call by which the file that is checked has run into another one, where the event stands.
     `installed`: it happened while code of an installed package ran. `concerns_callers`: at a place in such a package
-    it still concerns the code that calls it, though nothing raises.
+    it still concerns the code that calls it, though nothing raises. `left_to_callers`: what is missing may be done by
+    who calls the code around, so that in another file it counts for the calls that lead there.
     """
 
     node: cst.CSTNode
@@ -32,6 +33,7 @@ class Event(Frozen):
     installed: bool = field(default=False, kw_only=True, compare=False)
     warned: ClassVar[bool] = False
     concerns_callers: ClassVar[bool] = False
+    left_to_callers: ClassVar[bool] = False
     carried: ClassVar[Literal["graph", "gradients", "order"] | None] = None
 
     def in_uncalled(self, name: str, *, method: bool) -> Event | None:

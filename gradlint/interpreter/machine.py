@@ -48,7 +48,7 @@ them; while such code runs, `Machine.foreign_limit` is the budget at which no mo
 INSTALLED = 0.1
 """The steps for code of installed packages, as a share of those for the file. `Machine.installed_left` is what is left
 of them. While such code runs, `Machine.entrance` is the call that led there, `Machine.own_limit` the limit outside, and
-`Machine.entrances` collects for each function of it the calls from outside that led to it."""
+`Machine.entrances` collects for each function of it, and of other files, the calls from outside that led to it."""
 
 INSTALLED_CALL = 400
 """The steps of one call of it. Calls in it are not followed beyond; in twice that time it is given up."""

@@ -1,4 +1,4 @@
-"""The files of a project that import some of its files: what they do with these may be a fault in them."""
+"""What the files of a project import of each other, by their text alone: what one does may be a fault in another."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gradlint.domain.clock import look_at_clock
-from gradlint.source.files import LONGEST
+from gradlint.source.files import LONGEST, Files
 from gradlint.source.layout import INIT, Layout
-from gradlint.source.read import decode, read_bytes
+from gradlint.source.read import decode, is_about_torch, read_bytes
 
 MOST = 30
-"""So many importers are looked for, the nearest first."""
+"""So many importers are looked for, the nearest first; and so many files that a script imports."""
 
 
 def importers_of(files: Iterable[str], others: Iterable[str], layout: Layout) -> list[str]:
@@ -32,7 +32,7 @@ def importers_of(files: Iterable[str], others: Iterable[str], layout: Layout) ->
         near = [path for path, content in texts.items() if word.search(content)]
         for path in near:
             look_at_clock()
-            if len(found) < MOST and target in _imported(path, texts[path], layout):
+            if len(found) < MOST and target in _imported(path, _parsed(texts[path]), layout):
                 del texts[path]
                 wanted.append(path)
                 found.append(path)
@@ -45,13 +45,44 @@ def _word(file: str) -> str:
     return os.path.basename(folder) if name == INIT else name.removesuffix(".py")
 
 
-def _imported(path: str, content: bytes, layout: Layout) -> Iterator[str | None]:
-    """Yield the files to which the imports of a file lead."""
+def may_run(content: bytes) -> bool:
+    """Return whether a file may be a script: it imports something, and does more than to define."""
+    return _IMPORTS.search(content) is not None and _RUNS.search(content) is not None
+
+
+_IMPORTS = re.compile(rb"^[ \t]*(?:from|import)\b", re.MULTILINE)
+_RUNS = re.compile(rb"^(?:(?:if|for|while|with|try)\b|[A-Za-z_][\w.]*\()", re.MULTILINE)
+
+
+def runs_torch(path: str, content: bytes, files: Files) -> bool:
+    """Return whether a script that does not speak of torch runs files of its project that do."""
+    if not may_run(content):
+        return False
+    seen, waiting = {path}, [(path, _parsed(content))]
+    for importer, tree in waiting:
+        for found in _imported(importer, tree, files):
+            if found is None or found in seen or len(seen) > MOST:
+                continue
+            seen.add(found)
+            source = files.source(found)
+            if source is not None and is_about_torch(source.text):
+                return True
+            if source is not None:
+                waiting.append((found, _parsed(source.text.encode())))
+    return False
+
+
+def _parsed(content: bytes) -> ast.Module:
+    """Return the syntax of a file, empty for what does not parse."""
     text = decode(content)
     try:
-        tree = ast.parse(text) if isinstance(text, str) else ast.Module([], [])
+        return ast.parse(text) if isinstance(text, str) else ast.Module([], [])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return ast.Module([], [])
+
+
+def _imported(path: str, tree: ast.Module, layout: Layout) -> Iterator[str | None]:
+    """Yield the files to which the imports of a file lead."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (layout.find(path, alias.name, 0) for alias in node.names)

@@ -29,6 +29,7 @@ class EvalModeMissing(Fault):
 
     loop: cst.CSTNode | None
     measured: bool = False
+    left_to_callers: ClassVar = True
 
 
 class StateDictAlias(Fault):

@@ -79,8 +79,9 @@ def run_body(
     if function.module != machine.program.home and machine.foreign_limit is None:
         return _run_other_file(machine, state, function, args, node, consumer)
     machine.called.add(code)
-    if machine.entrance is not None:
-        machine.entrances.setdefault(code.node, set()).add(machine.entrance)
+    entrance = machine.entrance or machine.entered
+    if entrance is not None:
+        machine.entrances.setdefault(code.node, set()).add(entrance)
     machine.stack.append(code)
     first_exit = len(machine.exits)
     names = bind_parameters(machine, state, function, args)
