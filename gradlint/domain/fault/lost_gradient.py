@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import libcst as cst
 
@@ -34,6 +34,7 @@ class LostLeaf(Fault):
     idle: bool = False
     term: bool = False
     copied: cst.Call | None = None
+    left_to_callers: ClassVar = True
 
 
 class ParameterNeverReached(Fault):
