@@ -33,7 +33,7 @@ from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
 from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, hearing
 from gradlint.concrete.watchers import WATCHERS
-from gradlint.concrete.writes import Writes, memory_of
+from gradlint.concrete.writes import Writes, memories_of, memory_of
 
 Tensor = torch.Tensor
 
@@ -286,7 +286,7 @@ class Machine(TorchFunctionMode):
             if func in (torch.tensor, Tensor.requires_grad_):
                 self._flagged(tracked[0], True, caller)
             return
-        reads = tuple(key for one in (*given, *made) if (key := memory_of(one)) is not None)
+        reads = memories_of([*given, *made])
         calls = () if self.asked is None else self.asked.calls(caller)
         label = Label(name_of(func), place, self._number, reads, self.exits.among(given, args), calls)
         for one in tracked:

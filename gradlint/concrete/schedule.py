@@ -60,11 +60,10 @@ class Sampler:
             self._last = key
             self._since.clear()
             return is_first  # What the others have done before belongs to the same iteration.
-        if key in self._since:
-            self._last = key
-        self._since.add(key)
-        if key != self._last:
+        if key != self._last and key not in self._since:
+            self._since.add(key)
             return False
+        self._last = key
         self._since.clear()
         return True
 

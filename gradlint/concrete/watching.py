@@ -26,7 +26,6 @@ from gradlint.concrete.stack import put, take
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
 
-
 _BLOCK = 0xF
 """Between samples, the end of every sixteenth iteration is told of."""
 
@@ -275,11 +274,18 @@ class Watch:
             outside = _outside(module, sys._getframe(2))
             self.machine.guarded(self.machine.registered, module, name, parameter, place, outside)
 
+    def _step_begins(self, *given: Any) -> None:
+        if self.machine.on:  # Between samples there is nothing but this.
+            self._steps(*given)
+
     @_careful
-    def _step_begins(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _steps(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self._is_own_thread:
-            self._elsewhere()
-        if not self._is_watched or (place := self.machine.places.of(sys._getframe(1))) is None:
+            if not self._has_threads:
+                self._has_threads = True
+                self.machine.complain("another thread steps an optimizer: only the thread that began is watched")
+            return
+        if (place := self.machine.places.of(sys._getframe(1))) is None:
             return
         closure = _closure(args, kwargs) is not None
         self.machine.guarded(self.machine.step_begins, optimizer, closure, place)
@@ -290,7 +296,7 @@ class Watch:
 
     @_careful
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if not self._is_own_thread:
+        if get_ident() != self._thread:
             return
         if self.machine.on:
             self._return()
@@ -304,12 +310,6 @@ class Watch:
     def _program_ended(self) -> None:
         with torch._C.DisableTorchFunction():
             self.machine.tell("program_ended")
-
-    def _elsewhere(self) -> None:
-        """Say once that another thread trains."""
-        if self.machine.on and not self._has_threads:
-            self._has_threads = True
-            self.machine.complain("another thread steps an optimizer: only the thread that began is watched")
 
     def _iteration_ended(self) -> None:
         """Begin or end a sample, where this iteration is the last one before or in it."""

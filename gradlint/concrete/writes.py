@@ -58,6 +58,14 @@ class Writes:
         return writes[0] if len({one.place.key for one in writes}) == 1 else None
 
 
+def memories_of(tensors: Iterable[torch.Tensor]) -> tuple[tuple[int, int], ...]:
+    """Return the storages of tensors, and their versions, without those that have no storage."""
+    try:
+        return tuple([(one.untyped_storage()._cdata, one._version) for one in tensors])
+    except (NotImplementedError, RuntimeError):
+        return tuple(key for one in tensors if (key := memory_of(one)) is not None)
+
+
 def memory_of(tensor: torch.Tensor) -> tuple[int, int] | None:
     """Return the storage of a tensor, and its version; None for one without a storage."""
     try:
