@@ -110,6 +110,11 @@ class Checker:
         """Let another process have such a checker: without what this one has learnt."""
         return self._made, ()
 
+    @property
+    def mends(self) -> bool:
+        """Return whether it makes fixes."""
+        return self._wanted is not None
+
     def perform(self, task: Task) -> Checked:
         """Do a task; without the word torch in it, a file is looked at only if it was named, or others found something.
 
