@@ -101,6 +101,6 @@ for step in range(2):
         if isinstance(event, fault.SteppedScaled):
             what = "this step uses gradients that are still scaled: call `scaler.step(optimizer)`"
             if event.unscaled is not False:
-                what = "this step goes past the scaler, and takes infinite gradients, too: call `scaler.step(optimizer)`"
+                what = "this step goes past the scaler and takes infinite gradients, too: call `scaler.step(optimizer)`"
             why = "this is the backward of a scaled loss"
         return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")
