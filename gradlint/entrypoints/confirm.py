@@ -40,11 +40,8 @@ def confirm(context: click.Context, place: str, stdin: bool, sandbox: Choice, tr
     found = [one for one in outcome.findings if one.span.cell == cell and _is_at(one, row, code)]
     if not found:
         lines = sorted({one.lines[0] for one in outcome.findings if one.span.cell == cell and code in _names(one)})
-        elsewhere = (
-            f"; there are findings on {'line' if len(lines) == 1 else 'lines'} {', '.join(map(str, lines))}"
-            if lines
-            else ""
-        )
+        word = "line" if len(lines) == 1 else "lines"
+        elsewhere = f"; there are findings on {word} {', '.join(map(str, lines))}" if lines else ""
         raise Problem(f"{place}: nothing is found there{elsewhere}")
     with terms.prover(shrink=True) as torch:
         verdicts = [asked(torch, finding, outcome.texts[finding.filename]) for finding in found]
