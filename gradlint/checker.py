@@ -111,6 +111,11 @@ class Checker:
         """Let another process have such a checker: without what this one has learnt."""
         return self._made, ()
 
+    @property
+    def mends(self) -> bool:
+        """Return whether it makes fixes."""
+        return self._wanted is not None
+
     def perform(self, task: Task) -> Checked:
         """Do a task; a file that does not speak of torch, and runs none that does, is looked at only if it was named.
 

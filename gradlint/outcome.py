@@ -112,6 +112,11 @@ class Outcome(Frozen):
         )
         return replace(self, files=tuple(files))
 
+    def after(self, fixed: Outcome) -> Outcome:
+        """Return what there is after fixes were written, with what they changed."""
+        mended = fixed.mended
+        return replace(self, files=tuple(replace(file, mended=mended.get(file.filename)) for file in self.files))
+
     def keeping(self, wanted: Callable[[Finding], bool]) -> Outcome:
         """Return the outcome with these findings alone; each is asked about once, in order."""
         kept = {id(finding) for finding in self.findings if wanted(finding)}

@@ -117,7 +117,7 @@ class Results:
     def _get(self, task: Task) -> Checked | None:
         """Return what a task came to in an earlier run, if it would come to the same now."""
         found = task.found
-        if not _is_kept(task) or (found.config.fix and task.mends):
+        if not _is_kept(task) or (found.config.fix and task.mends and self._checker.mends):
             return None
         title, key = self._context_of(task), _key(task)
         context = self._old.contexts.get(title)

@@ -1,7 +1,7 @@
 """Measure the facts table from torch: `python -m tools.measure_facts`.
 
 Measuring takes minutes, fitting seconds: `--calls FILE` keeps what the calls showed, and fits it again next
-time.
+time. With such a file, `--only NAME` measures one operation again, and its recipes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUTPUT = Path(__file__).parent.parent / "gradlint" / "facts" / "torch.json"
 
 
 @click.command()
-@click.option("--only", multiple=True, help="Measure only this unit; may be repeated.")
+@click.option("--only", multiple=True, help="Measure only this operation; may be repeated.")
 @click.option("--jobs", default=1, show_default=True, help="How many processes measure side by side.")
 @click.option(
     "--report",
@@ -35,13 +35,16 @@ OUTPUT = Path(__file__).parent.parent / "gradlint" / "facts" / "torch.json"
 @click.option(
     "--calls",
     type=click.Path(path_type=Path),
-    help="Where the calls are kept; if the file exists only the units given by --only are measured again.",
+    help="Where the calls are kept; if the file exists only those given by --only are measured again.",
 )
 @click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, help="Where the table goes.")
 def main(only: tuple[str, ...], jobs: int, report: bool, calls: Path | None, output: Path) -> None:
     """Measure torch and write the table."""
     torch.set_num_threads(1)
     started = time.monotonic()
+    if only and output == OUTPUT and (calls is None or not calls.exists()):
+        alone = "--only measures only a part of the table, and would write it without the rest"
+        raise click.UsageError(f"{alone}: give --calls the file of a whole measurement, or write to another --output")
     kept: list[Measured] = pickle.loads(calls.read_bytes()) if calls is not None and calls.exists() else []
     measured = _measured(only, jobs, started) if only or not kept else []
     again = {unit.unit for unit in measured}
@@ -58,7 +61,11 @@ def main(only: tuple[str, ...], jobs: int, report: bool, calls: Path | None, out
 
 
 def _measured(only: tuple[str, ...], jobs: int, started: float) -> list[Measured]:
-    chosen = {n: u for n, u in units.all_units().items() if not only or n in only}
+    known = units.all_units()
+    missing = [name for name in only if name not in known and f"recipe {name}" not in known]
+    if missing:
+        raise click.UsageError(f"no sample and no recipe calls {', '.join(missing)}")
+    chosen = {n: u for n, u in known.items() if not only or n.removeprefix("recipe ") in only or n in only}
     measured: list[Measured] = []
     for unit in workers.run_units(chosen, jobs):
         measured.append(unit)

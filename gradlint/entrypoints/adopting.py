@@ -90,7 +90,8 @@ def _on_baseline(path: Path, known: int, stale: int) -> Iterator[str]:
         yield f"{counted(known, 'finding')} known from {os.path.relpath(path)}."
     if stale:
         gone, them = ("is", "it") if stale == 1 else ("are", "them")
-        yield f"{counted(stale, 'finding')} of the baseline {gone} no longer found; `--write-baseline` removes {them}."
+        again = f"`--write-baseline {os.path.relpath(path)}` removes {them}"
+        yield f"{counted(stale, 'finding')} of the baseline {gone} no longer found; {again}."
 
 
 def _write_baseline(path: Path, outcome: Outcome) -> tuple[Outcome, list[str], list[str]]:

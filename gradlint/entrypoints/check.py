@@ -159,8 +159,11 @@ def run(options: Options) -> int:
     adopting = _adopting(options, configs)
     missing = [path for path in options.paths if path != STDIN and not os.path.lexists(path)]
     piped = _piped(options)
-    outcome = _check(options, [path for path in options.paths or (".",) if path not in missing], configs, piped, terms)
+    paths = [path for path in options.paths or (".",) if path not in missing]
+    outcome = _check(options, paths, configs, piped, terms)
     outcome, unfixed = _settle(outcome, options, configs, piped)
+    if outcome.mended and piped is None and not (options.diff or options.fix_only):
+        outcome = _check(options, paths, configs, None, None, mends=False).after(outcome)
     outcome, notes, unsettled = adopting.settle(outcome) if adopting is not None else (outcome, [], [])
     outcome, changed = marked(outcome, occurrence, options.run)
     outcome = _ask_torch(outcome, options, terms, options.output_format or configs.of(Path.cwd()).output_format)
@@ -180,7 +183,7 @@ def run(options: Options) -> int:
     for warning in (*outcome.warnings, *changed):
         complain(f"warning: {warning}")
     unwritten = _print(outcome, options, configs, piped)
-    for note in () if options.quiet else notes:
+    for note in () if options.quiet or options.diff else notes:
         click.echo(note, err=True)
     if problems or unwritten or outcome.crashes or outcome.house:
         return 2
@@ -252,11 +255,13 @@ def _piped(options: Options) -> bytes | None:
     return piped
 
 
-def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None) -> Outcome:
+def _check(
+    options: Options, paths: list[str], configs: Configs, piped: bytes | None, terms: Terms | None, mends: bool = True
+) -> Outcome:
     bar = ProgressBar(sys.stderr, silent=options.quiet)
     with _proof(terms) as heals:
         keeping = Keeping(options.cache_dir, nowhere=options.no_cache)
-        wanted = partial(_is_wanted, options.diff, heals)
+        wanted = partial(_is_wanted, options.diff, heals) if mends else None
         checker = Checker(wanted=wanted, seconds=options.file_seconds, keeping=keeping)
         if piped is not None:
             return check_content(piped, options.stdin_filename or STDIN, _piped_config(options, configs), checker)
@@ -264,13 +269,7 @@ def _check(options: Options, paths: list[str], configs: Configs, piped: bytes | 
             force, jobs = options.force_exclude, options.jobs if heals is None else 1
             results = None if options.diff else _results(keeping, configs, checker)
             return check_paths(
-                paths,
-                configs=configs,
-                force_exclude=force,
-                progress=bar,
-                checker=checker,
-                results=results,
-                jobs=jobs,
+                paths, configs=configs, force_exclude=force, progress=bar, checker=checker, results=results, jobs=jobs
             )
         finally:
             bar.clear()
@@ -384,8 +383,9 @@ def _remarks(outcome: Outcome, options: Options) -> Iterator[str]:
     if options.quiet or options.write_baseline is not None:
         return
     if outcome.files:
-        yield summary(outcome)
-        yield from more_may_follow(outcome)
+        if not options.diff:  # It shows what would change, and nothing of what is left.
+            yield summary(outcome)
+            yield from more_may_follow(outcome)
         if not (options.exit_zero or options.fix_only or options.diff or _fails(outcome, options)):
             yield from leniency(outcome, options.configs)
         yield from fixes(outcome, options.configs, only_shown=options.diff)

@@ -39,7 +39,10 @@ def confirm(context: click.Context, place: str, stdin: bool, sandbox: Choice, tr
         outcome = _piped(path) if stdin else check_paths([path])
     found = [one for one in outcome.findings if one.span.cell == cell and _is_at(one, row, code)]
     if not found:
-        raise Problem(f"{place}: nothing is found there")
+        lines = sorted({one.lines[0] for one in outcome.findings if one.span.cell == cell and code in _names(one)})
+        word = "line" if len(lines) == 1 else "lines"
+        elsewhere = f"; there are findings on {word} {', '.join(map(str, lines))}" if lines else ""
+        raise Problem(f"{place}: nothing is found there{elsewhere}")
     with terms.prover(shrink=True) as torch:
         verdicts = [asked(torch, finding, outcome.texts[finding.filename]) for finding in found]
     for finding in verdicts:
@@ -70,7 +73,12 @@ def _parse(place: str, *, is_there: bool) -> tuple[Path, int | None, int, str]:
 
 def _is_at(finding: Finding, row: int, code: str) -> bool:
     first, last = finding.lines
-    return first <= row <= last and code in ("", finding.code, finding.name)
+    return first <= row <= last and code in _names(finding)
+
+
+def _names(finding: Finding) -> tuple[str, str, str]:
+    """Return what a place may name it by; nothing stands for all."""
+    return "", finding.code, finding.name
 
 
 def _shown(finding: Finding) -> str:

@@ -22,7 +22,7 @@ _OPTIONS = (
         "--output-file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write findings to this file instead of standard output.",
+        help="Write findings to this file instead of printing them.",
     ),
     click.option(
         "--color",

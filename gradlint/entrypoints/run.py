@@ -22,6 +22,7 @@ from gradlint.entrypoints.settings_options import configs_of, settings_options
 from gradlint.entrypoints.summary_options import refuse_summary, summary_options
 from gradlint.entrypoints.tape_options import tape_options, wanted_tape
 from gradlint.settings.nearest import Configs
+from gradlint.source.documents.kinds import kind_of
 
 if TYPE_CHECKING:
     from gradlint.concrete.watching import Watch
@@ -79,6 +80,8 @@ def _script(program: tuple[str, ...]) -> str:
         raise Problem(no_such_file(script))
     if os.path.isdir(script):
         raise Problem(f"{script}: is a directory; name a script, or a module with -m")
+    if kind_of(script) is not None:
+        raise Problem(f"{script}: this runs Python files; in a notebook, watch a block with `gradlint.watch()`")
     if not os.access(script, os.R_OK):
         raise Problem(f"{script}: cannot be read")
     return script

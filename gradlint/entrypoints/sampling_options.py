@@ -20,7 +20,7 @@ _OPTIONS = (
         help=f"Watch samples of N iterations; each ends with a step of an optimizer [default: {ITERATIONS}].",
     ),
     click.option("--every", type=_NUMBER, metavar="M", help=f"Begin a sample every M iterations [default: {EVERY}]."),
-    click.option("--seconds", type=SECONDS, metavar="S", help="Watch nothing after S seconds."),
+    click.option("--seconds", type=SECONDS, metavar="N", help="Watch nothing after N seconds."),
     click.option("--all", "whole", is_flag=True, help="Watch all iterations."),
     click.option("--checksums", is_flag=True, help="Sum what is saved for backward, to find writes that torch misses."),
 )

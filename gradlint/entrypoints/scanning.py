@@ -157,7 +157,9 @@ def _summary(counts: Sequence[dict[str, Any]], statuses: dict[str, int], pace: _
         by_rule[row["code"]] += row["findings"]
     for code, number in by_rule.most_common():
         yield f"{number:>10,} {code}"
-    yield f"{by_rule.total():,} findings in {len({row['repository'] for row in counts}):,} repositories."
+    repositories = len({row["repository"] for row in counts})
+    where = f"{repositories:,} {'repository' if repositories == 1 else 'repositories'}"
+    yield f"{by_rule.total():,} findings in {where}."
     number = sum(statuses.values())
     parts = ", ".join(f"{statuses[one]:,} {one}" for one in sorted(statuses))
     yield f"{number:,} files{parts and f': {parts}'}."

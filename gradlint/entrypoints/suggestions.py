@@ -62,7 +62,7 @@ _ELSEWHERE = {
     "--generate-config": "gradlint init",
 }
 """Options that are commands of ours."""
-_MISSING = {"--watch": "; `gradlint.watch` in Python checks again after each change"}
+_MISSING = {"--watch": "; `gradlint.recheck` in Python checks again after each change"}
 """Options of other linters for which there is nothing on our command line, and what there is."""
 
 

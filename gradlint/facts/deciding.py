@@ -72,7 +72,11 @@ def value_of(test: ast.expr, known: Mapping[str, Known]) -> Known:
 
 
 def text_of(message: ast.expr, known: Mapping[str, Known]) -> str:
-    """Return the text of an error, with what is known of the call in it, or else the expression itself."""
+    """Return the text of an error, with what is known of the call in it, or else the expression that torch has there.
+
+    >>> text_of(ast.parse("f'{a} for {b.c}, {type(d).__name__}'", mode="eval").body, {"a": 2})
+    '2 for b.c, ...'
+    """
     if not isinstance(message, ast.JoinedStr):
         found = value_of(message, known)
         return found if isinstance(found, str) else ""
@@ -82,7 +86,8 @@ def text_of(message: ast.expr, known: Mapping[str, Known]) -> str:
             parts.append(str(part.value))
         elif isinstance(part, ast.FormattedValue):
             found = value_of(part.value, known)
-            parts.append(ast.unparse(part.value) if not _is_whole(found) else str(found))
+            written = ast.unparse(part.value)
+            parts.append(str(found) if _is_whole(found) else "..." if "__" in written else written)
     return "".join(parts)
 
 

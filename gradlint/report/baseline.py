@@ -49,8 +49,10 @@ class Baseline(Frozen):
             ConfigError: it is no baseline, or cannot be read.
         """
         try:
-            if path.is_file() and path.stat().st_size > LARGEST:
+            if path.stat().st_size > LARGEST and path.is_file():
                 raise ConfigError(f"{path}: no baseline: more than {LARGEST // 1_000_000} MB")
+        except FileNotFoundError as error:
+            raise ConfigError(f"there is no baseline {path}; `--write-baseline` writes one") from error
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
         content = read_bytes(path)

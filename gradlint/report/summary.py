@@ -25,8 +25,8 @@ def summary(outcome: Outcome) -> str:
         scope += f"; an internal error kept us from {counted(crashed, 'more file')}"
     if not findings:
         return f"No findings: {scope}."
-    severities = Counter(finding.severity for finding in findings)
-    parts = ", ".join(counted(number, str(severity)) for severity, number in sorted(severities.items()))
+    numbers = Counter(finding.severity for finding in findings)
+    parts = ", ".join(counted(numbers[severity], severity) for severity in SEVERITIES if severity in numbers)
     where = counted(len({finding.filename for finding in findings}), "file")
     return f"{counted(len(findings), 'finding')} ({parts}) in {where}: {scope}."
 
@@ -50,7 +50,7 @@ def leniency(outcome: Outcome, configs: Configs) -> Iterator[str]:
 def fixes(outcome: Outcome, configs: Configs, *, only_shown: bool = False) -> Iterator[str]:
     """Yield what was fixed, and what could be."""
     made = sum(sum(mended.made.values()) for mended in outcome.mended.values())
-    if made:
+    if made or only_shown:
         yield f"{'Would fix' if only_shown else 'Fixed'} {counted(made, 'finding')}."
     offered = sum(map(configs.fixes, outcome.findings))
     hidden = sum(_unsafe(finding, configs.about(finding)) for finding in outcome.findings)

@@ -104,7 +104,7 @@ class _About:
             if not needless:
                 continue
             names = ", ".join(f"`{word.text}`" for word in needless if word is not None)
-            what = f"{names}, of which there is nothing to silence here" if names else "nothing"
+            what = f"{names}, and nothing of that is found here" if names else "nothing"
             words = tuple(word for word in needless if word is not None)
             yield self._finding(
                 *(rule, comment, f"this comment silences {what}", _hint(comment)),

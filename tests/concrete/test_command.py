@@ -155,6 +155,7 @@ def test_an_error_between_samples_says_how_to_see_it(tmp_path: Path) -> None:
         ((), "name a script, or a module with -m"),
         (("nothing.py",), "nothing.py: no such file or directory"),
         ((".",), ".: is a directory; name a script, or a module with -m"),
+        (("a.ipynb",), "a.ipynb: this runs Python files; in a notebook, watch a block with `gradlint.watch()`"),
         (("--nothing", "a.py"), "--nothing"),
         (("-o", "nowhere/found.txt", "a.py"), "there is no directory nowhere"),
         (("--select", "XYZ", "a.py"), "XYZ"),
@@ -165,6 +166,7 @@ def test_an_error_between_samples_says_how_to_see_it(tmp_path: Path) -> None:
 def test_bad_usage_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     """Before anything runs."""
     (tmp_path / "a.py").write_text("print('ran')")
+    (tmp_path / "a.ipynb").write_text("{}")
     ran = command(tmp_path, *arguments)
     assert ran.returncode == 2 and ran.stdout == ""
     assert said in ran.stderr and ran.stderr.count("\n") == 1

@@ -108,6 +108,8 @@ def test_a_place_without_a_finding_is_a_mistake_of_the_user(file: Path, place: s
     """Told in one line, with exit code 2."""
     result = CliRunner().invoke(cli, ["confirm", place.format(file=file)])
     assert result.exit_code == 2
+    said = f"{file}:1: nothing is found there; there are findings on line 4"
+    assert (said in result.output) is place.endswith(":1")
 
 
 MIXED = """\

@@ -8,7 +8,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from gradlint.entrypoints.cli import cli
 from gradlint.entrypoints.fixing import write_files
 from gradlint.outcome import Checked, Mended, Outcome
 from tests.entrypoints.conftest import Run
@@ -281,3 +283,39 @@ def test_marks_and_counts_go_by_the_configuration_of_the_file(run: Run, tree: Tr
         *(("a.py", False), ("a.py", False), ("sub/b.py", True), ("sub/b.py", False)),
     ]
     assert ran.err[1:] == ["1 fixable with `--fix` (1 more fix with `--unsafe-fixes`)."]
+
+
+def test_what_only_another_file_shows_is_still_reported_after_a_fix(tree: Tree) -> None:
+    """The real rules: `main.py` shows the error in `helper.py`, and by itself `helper.py` shows the other finding."""
+    root = tree({"helper.py": _HELPER, "main.py": _MAIN})
+    ran = CliRunner().invoke(cli, ["check", "--isolated", "--fix", "--no-cache", str(root)])
+    assert "self.weight.fill_(0.5)" in (root / "helper.py").read_text()
+    said = "GRD101 leaf-inplace: `-=` writes in place to the leaf `w`, which requires grad: torch raises here"
+    assert (ran.exit_code, ran.stdout) == (1, f"{root}/helper.py:15:5: error: {said}\n")
+    assert "Fixed 1 finding." in ran.stderr
+
+
+_HELPER = """\
+import torch
+
+
+class Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+        self.weight.data.fill_(0.5)
+
+    def forward(self, x):
+        return x * self.weight
+
+def step(w):
+    w -= 0.1 * w.grad
+"""
+_MAIN = """\
+import torch
+from helper import step
+
+w = torch.ones(3, requires_grad=True)
+(w * w).sum().backward()
+step(w)
+"""

@@ -30,7 +30,7 @@ from gradlint.settings.words import NO_RULE
         (["check", "--frobnicate"], "no such option `--frobnicate`"),
         (
             ["check", "--watch"],
-            "gradlint has no `--watch` yet; `gradlint.watch` in Python checks again after each change",
+            "gradlint has no `--watch` yet; `gradlint.recheck` in Python checks again after each change",
         ),
         (["rules", "--fix"], "no such option `--fix`"),
         (["op", "--severity"], "no such option `--severity`"),

@@ -137,7 +137,7 @@ def test_what_a_release_has_removed() -> None:
     assert [row for row, _ in found(REMOVED, "2.4")] == [4]
     assert found(REMOVED, "2.14") == [
         (4, "torch has removed `torch.qr`: it raises here"),
-        (6, "the argument `verbose` was removed: torch raises here"),
+        (6, "torch has removed the argument `verbose`: it raises here"),
         (7, found(REMOVED, "2.14")[2][1]),
     ]
     assert "the last with it" in found(REMOVED, "2.14")[2][1]

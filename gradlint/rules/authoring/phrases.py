@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from gradlint.domain.graph import SUPPOSED_CALL
 from gradlint.domain.shape import Shape
 from gradlint.facts.traits import OPERATORS
 from gradlint.rules.authoring.repairs import code
@@ -16,8 +17,8 @@ def writing(op: str, node: cst.CSTNode) -> str:
     """Return an in-place operation as the program spells it: `+=` rather than the `add_` that torch runs."""
     if isinstance(node, cst.AugAssign):
         return f"`{source(node.operator)}`"
-    if op == "index assignment":
-        return "the index assignment"
+    if op in ("=", "index assignment"):
+        return "the assignment" if op == "=" else f"the {op}"
     if op.startswith("nn.") and not op.endswith("_"):
         return f"`{op}` with `inplace=True`"
     return f"`{op}`"
@@ -52,6 +53,8 @@ def _writes(name: str) -> bool:
 
 def operation(op: str, node: cst.CSTNode) -> str:
     """Return an operation as the program spells it: `>` rather than `gt` for an operator."""
+    if op.startswith(SUPPOSED_CALL):
+        return f"the call of `{op.removeprefix(SUPPOSED_CALL)}`"
     name = op.removeprefix("Tensor.")
     if isinstance(node, cst.BinaryOperation | cst.Comparison) and name in _SIGNS:
         return f"`{_SIGNS[name]}`"

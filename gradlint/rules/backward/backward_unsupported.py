@@ -63,7 +63,7 @@ _WHAT: dict[refusal.Unsupported, str] = {
     "slope": "an activation with a negative slope that was computed in place",
     "without-q": 'a QR decomposition with `mode="r"`',
     "complete": "a complete QR decomposition of a matrix with more rows than columns",
-    "sparse": "an operation on a sparse tensor whose derivative is none for sparse tensors",
+    "sparse": "an operation that has no derivative for sparse tensors",
 }
 _INSTEAD: dict[refusal.Unsupported, str] = {
     "slope": "compute the activation out of place",

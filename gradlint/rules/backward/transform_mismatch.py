@@ -117,7 +117,7 @@ _SAYS: dict[refusal.Mismatch, str] = {
     "strict-output": "with `strict=True` rejects an output that does not depend on the inputs",
     "strict-input": "with `strict=True` rejects an output that does not depend on input {got}",
     "strict-jacobian": "with `strict=True` rejects a first derivative by input {got} that is constant",
-    "option-kind": "is given a tensor with several elements as `{got}`, which is a flag",
+    "option-kind": "is given a tensor with several elements as {got}, which is a flag",
     "strategy": 'takes "forward-mode" or "reverse-mode" as strategy',
     "forward-graph": 'does not support `create_graph=True` with `strategy="forward-mode"`',
     "strict-vectorize": "does not accept `strict` together with `vectorize`",

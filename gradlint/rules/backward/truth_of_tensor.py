@@ -59,7 +59,7 @@ for _ in range(2):
         if event.number:
             return Report(
                 event.node,
-                "this asks for the number that a tensor with other than one element is: torch raises here",
+                "this makes a number of a tensor that does not have exactly one element: torch raises here",
                 hint="reduce it, for example with `.mean()` or `.sum()`, or use `.tolist()`",
             )
         hint = "test `is not None`" if event.gradient else "reduce it: `.any()` or `.all()`"

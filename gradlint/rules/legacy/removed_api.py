@@ -104,10 +104,10 @@ def _words(event: Event) -> tuple[str, str]:
         case refusal.NumberIndexed():
             return "a 0-dim tensor cannot be indexed: torch raises here", "write `.item()`"
         case fault.FactorsFirst(op=op, factors=factors):
-            message = f"the factors of `{op}` are keyword arguments since torch 1.5: {' and '.join(factors)}"
+            message = f"the factors of `{op}` are keyword arguments since torch 1.5: `{'` and `'.join(factors)}`"
             return message, f"write `{factors[0]}=...` at the end"
         case fault.OldReduction(given=given, reduction=reduction):
-            message = f"{' and '.join(given)} of a loss was replaced by `reduction`"
+            message = f"`reduction` has replaced `{'` and `'.join(given)}` of losses: torch warns"
             return message, f'write `reduction="{reduction or "reduction"}"`'
         case fault.ImplicitDim(op=op):
             return (
@@ -118,7 +118,7 @@ def _words(event: Event) -> tuple[str, str]:
             return "the `epoch` argument of a scheduler's `step` is deprecated: torch warns", "write `step()`"
         case fault.RemovedArgument(name=name, instead=instead):
             return (
-                f"the argument `{name}` was removed: torch raises here",
+                f"torch has removed the argument `{name}`: it raises here",
                 f"write `{instead}`" if instead else "remove the argument",
             )
         case fault.AbsentName():

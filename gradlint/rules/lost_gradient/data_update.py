@@ -44,7 +44,7 @@ class DataUpdate(EventRule[DataWrite]):
     When it may be wrong
         The finding says that torch's check is bypassed, not that a gradient is wrong: GRD105 reports that. The write
         has the same effect as under `no_grad`. Initialisation, loading, averaging, clipping, and updates after the
-        backward are common uses and are reported as information, even if a live graph has saved the old value.
+        backward are common uses and are reported as information, even if a backward may still need the old value.
 
     Instead
         Remove `.data` and write under `with torch.no_grad():`. Use `torch.nn.init` for initial values. Instead of
@@ -85,10 +85,10 @@ with torch.no_grad():
     good_shows = "weight._version == 1"
 
     def check(self, event: DataWrite) -> Report | None:
-        """Report any write through `.data` to a leaf, and whether a live graph has saved the old value."""
+        """Report any write through `.data` to a leaf, and whether a backward may still need the old value."""
         kind = "parameter" if event.parameter else "leaf"
         does = f"{_MILD.get(event.use, 'writes to')} a {kind} through `.data`"
-        why = "autograd cannot see this write" + (", and a live graph has saved the old value" if event.kept else "")
+        why = "autograd cannot see this write" + ("; a backward may still need the old value" if event.kept else "")
         return Report(
             event.node,
             f"{writing(event.op, event.node)} {does}: {why}",

@@ -64,7 +64,8 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=T
         shown = event.function.removeprefix("torch.").removeprefix("nn.functional.")
         match event.reason:
             case "value":
-                said = f": {event.text.rstrip('.')}" if event.text else ""
+                text = event.text.rstrip(".:! ")
+                said = f" ({text})" if text.count(" ") > 1 else ""  # Less is a part of a sentence that says nothing.
                 if not event.name:
                     return Report(event.node, f"`{shown}` cannot be called{said}: torch raises here")
                 name = event.name.removeprefix("self_")  # What a module was made with.

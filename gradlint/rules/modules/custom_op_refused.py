@@ -96,7 +96,7 @@ square(x).sum().backward()
 _SAID = {
     "namespace": ("the name of the custom operation has no namespace", "name it as `mylib::{}`"),
     "mutates": (
-        "`mutates_args` is missing or does not fit: `{}`",
+        "`mutates_args` is missing, or does not fit `{}`",
         "name what it writes to, or give `()`",
     ),
     "unannotated": ("the parameter `{}` has no annotation", "annotate it, as `{}: torch.Tensor`"),

@@ -92,8 +92,8 @@ output.mean().backward()
 
     def check(self, event: Refused | Miscounted) -> Report | None:
         if isinstance(event, Miscounted):
-            least = "at least " if event.at_least else ""
-            message = f"a {event.kind} of {event.given} is unpacked into {least}{event.wanted}: Python raises here"
+            names = f"{'at least ' if event.at_least else ''}{event.wanted} name{'' if event.wanted == 1 else 's'}"
+            message = f"a {event.kind} of length {event.given} is unpacked into {names}: Python raises here"
             return Report(event.node, message)
         hint = _HINTS.get((event.kind, event.use))
         kind = f"the method `{event.name}`" if event.kind == "method" else _NAMES.get(event.kind)
@@ -102,7 +102,7 @@ output.mean().backward()
             shown = event.name.removeprefix("nn.functional.")
             return Report(event.node, f"`{shown}` takes a tensor, and not {kind}: torch raises here", hint=hint)
         if event.use == "operand":
-            message = f"{kind} does not compute with {article(event.name)} {event.name}: Python raises here"
+            message = f"an operator cannot combine {kind} and {article(event.name)} {event.name}: Python raises here"
             return Report(event.node, message)
         said = f"has no `{event.name}`" if event.use == "attribute" else _REFUSED[event.use]
         return Report(event.node, f"{kind} {said}: Python raises here", hint=hint)

@@ -66,11 +66,11 @@ torch.where(x > 0, x.clamp(min=1e-8).log(), 0.0).sum().backward()
 
     def check(self, event: fault.MaskedSingularity) -> Report | None:
         takes = _TAKES.get(canonical(event.op), "the argument")
-        mask = _MASKS.get(event.by, event.by)
+        mask = _MASKS.get(event.by, f"`{event.by}`")
         return Report(
             event.node,
-            f"{mask} removes the result of `{event.op}` at an excluded value, but its gradient there is NaN",
-            hint=f"mask {takes} of `{event.op}` first, so that it never gets the excluded values",
+            f"{mask} removes the result of `{event.op}` at the masked elements, but its gradient there is NaN",
+            hint=f"mask {takes} of `{event.op}` first, so that it never gets their values",
             related=((event.mask, "the mask is applied here"),),
             repair=_repair(event),
         )

@@ -96,11 +96,11 @@ for step in range(2):
                 related=((event.prepared, "the network was prepared here"),),
                 effect="fragile",
             )
-        what = "it unscales gradients that were never scaled: torch raises, or the step is far too small"
+        what = "this unscales gradients that were never scaled: torch raises, or the step is far too small"
         why = "the loss of this backward is not scaled"
         if isinstance(event, fault.SteppedScaled):
-            what = "it uses gradients that are still scaled: call `scaler.step(optimizer)`"
+            what = "this step uses gradients that are still scaled: call `scaler.step(optimizer)`"
             if event.unscaled is not False:
-                what = "it steps past the scaler, and on infinite gradients, too: call `scaler.step(optimizer)`"
+                what = "this step goes past the scaler and takes infinite gradients, too: call `scaler.step(optimizer)`"
             why = "this is the backward of a scaled loss"
         return Report(event.node, what, hint=_HINT, related=((event.backward, why),), effect="silent")

@@ -64,8 +64,8 @@ for epoch in range(3):
             after, related = "raises", (event.backward, "the next backward finds no graph")
         return Report(
             event.node,
-            f"what is switched off here is not switched on again: the next training iteration {after}",
-            hint="switch it on before it is trained again, or use a `with` block for the mode",
+            f"gradients are switched off here and not switched on again: the next training iteration {after}",
+            hint="switch them on before the next training iteration, or use a `with` block for the mode",
             related=(related,),
             effect="raises" if isinstance(event, fault.GraphSwitchedOff) else None,
         )
