@@ -51,6 +51,7 @@ from gradlint.interpreter.torch.optim import OPTIMIZER_METHODS, fill_optimizer
 from gradlint.interpreter.torch.parameters import (
     DICTS,
     LISTS,
+    are_trained_alike,
     check_part,
     is_module_path,
     is_unsized,
@@ -214,11 +215,10 @@ def index_module(machine: Machine, state: State, ref: Ref, record: Instance, ind
         if isinstance(index, slice) and not record.open:
             bounds = (index.start, index.stop, index.step)
             if all(bound is None or isinstance(bound, int) for bound in bounds):
-                attrs = {str(i): value for i, value in enumerate(items[index])}
-                return state.new(record._replace(attrs=attrs))
+                return state.new(record._replace(attrs={str(i): value for i, value in enumerate(items[index])}))
         if isinstance(index, Unknown) and items:
-            escape(machine, state, items)  # It stands for each of them.
-            return items[0]
+            escape(machine, state, items)  # The first stands for each of them, unless they are frozen otherwise.
+            return items[0] if are_trained_alike(state, items) else machine.symbol("item", ref, index)
     return ref if record.module.foreign and isinstance(index, slice) else machine.symbol("item", ref, index)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 import libcst as cst
@@ -82,6 +82,16 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
             elif isinstance(value, Unknown) and not is_unnamed(name):
                 is_open = is_open or value.kind is None
     return list(found.values()), is_open
+
+
+def are_trained_alike(state: State, items: Iterable[Value]) -> bool:
+    """Return whether the items have parameters that require grad, and frozen ones, if one of them has."""
+
+    def flags(item: Value) -> frozenset[object]:
+        params = parameters_of(state, item)[0] if isinstance(item, Ref) else []
+        return frozenset(state.at(param, Tensor).grad for _, param in params)
+
+    return len(set(map(flags, items))) <= 1
 
 
 def members_of(state: State, optimizer: Ref) -> tuple[Ref, ...]:
