@@ -68,7 +68,7 @@ def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:
     name = called_name(node)
     if not machine.assumes or guesses.may_train(name):
         return False
-    if node not in machine.program.fragment_at(state).for_losses and not _is_of_tensors(node, name):
+    if not _is_of_tensors(node, name) and node not in machine.program.fragment_at(state).for_losses:
         return False
     machine.assume(Assumption("use", name, NO_TRAINING, node))
     return True
