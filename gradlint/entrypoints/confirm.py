@@ -19,6 +19,7 @@ from gradlint.entrypoints.sandbox_options import sandbox_options
 from gradlint.outcome import Outcome
 from gradlint.report.concise import on_one_line
 from gradlint.report.place import place_of
+from gradlint.report.printable import printable
 from gradlint.settings.nearest import Configs
 
 
@@ -84,7 +85,14 @@ def _names(finding: Finding) -> tuple[str, str, str]:
 def _shown(finding: Finding) -> str:
     verdict = finding.confirmation
     assert verdict is not None, "torch has just been asked"
-    place = f"{place_of(finding.filename, finding.span)}: {finding.severity}: {finding.code} {finding.name}: "
+    place = (
+        f"{place_of(printable(finding.filename), finding.span)}: {finding.severity}: {finding.code} {finding.name}: "
+    )
     place += on_one_line(finding.message)
     said = f"{verdict.verdict}: {verdict.reason} (torch {verdict.torch}, {verdict.seconds:.1f} s)"
-    return "\n\n".join(filter(None, [f"{place}\n{said}", verdict.error, verdict.repro]))
+    parts = [f"{place}\n{printable(said)}", *(_lines(text) for text in (verdict.error, verdict.repro) if text)]
+    return "\n\n".join(parts)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.splitlines()))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from contextlib import suppress
 
 from gradlint.domain.shape import Dim, Shape, Sym, axis, product, replace, unknowns
 from gradlint.shapes.arguments import flag, listed, pair, size, sizes, tensor
@@ -184,8 +184,9 @@ def _interpolate(args: Args, shape: tuple[Dim, ...]) -> Shape:
 def _scaled(length: Dim, factor: object) -> Dim:
     if factor == 1:
         return length
-    if isinstance(length, int) and isinstance(factor, int | float) and math.isfinite(factor):
-        return int(float(length) * factor)
+    if isinstance(length, int) and isinstance(factor, int | float):
+        with suppress(OverflowError, ValueError):  # The product is no finite double.
+            return int(float(length) * factor)
     return Sym()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.dtype import DType
@@ -69,10 +70,13 @@ def _count(start: object, end: object, step: object, *, exact: bool) -> Dim:
         return end
     bounds = [value for value in (start, end, step) if isinstance(value, int | float)]
     whole = all(isinstance(value, int) for value in bounds)
-    if len(bounds) < 3 or not bounds[2] or not (whole or exact) or not all(map(math.isfinite, bounds)):
+    if len(bounds) < 3 or not bounds[2] or not (whole or exact):
         return Sym()
-    count = math.ceil((bounds[1] - bounds[0]) / bounds[2])
-    return count if count >= 0 else Sym()
+    with suppress(OverflowError):  # No double is as large.
+        if all(map(math.isfinite, bounds)):
+            count = math.ceil((bounds[1] - bounds[0]) / bounds[2])
+            return count if count >= 0 else Sym()
+    return Sym()
 
 
 @rule("linspace", "logspace")

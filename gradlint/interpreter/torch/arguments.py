@@ -135,7 +135,11 @@ def _named(guard: Guard, values: Mapping[str, Known], args: Args) -> str:
     return next((name for name in named if name in args.keywords), named[0] if named else "")
 
 
-def _known(machine: Machine, state: State, value: Value) -> Known:
+_DEEPEST = 2
+"""How many levels of lists the tests see: a list may hold another one twice, or itself."""
+
+
+def _known(machine: Machine, state: State, value: Value, levels: int = _DEEPEST) -> Known:
     """Return a value as the tests see it."""
     if value is None or type(value) in (bool, int, float, str):
         return value
@@ -147,10 +151,10 @@ def _known(machine: Machine, state: State, value: Value) -> Known:
         return _described(state, instance)
     if isinstance(value, Function) or (isinstance(value, Bound) and _is_method(state, value)):
         return Described(frozenset({"function"}))
-    items = None if isinstance(value, Unknown) else known_items(state, value)
+    items = known_items(state, value) if levels and not isinstance(value, Unknown) else None
     if items is None:
         return OPEN
-    return (tuple if type(value) is tuple else Listed)([_known(machine, state, item) for item in items])
+    return (tuple if type(value) is tuple else Listed)([_known(machine, state, item, levels - 1) for item in items])
 
 
 def _is_method(state: State, value: Bound) -> bool:

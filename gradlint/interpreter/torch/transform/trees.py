@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import TypeAlias
 
 import libcst as cst
@@ -15,18 +15,20 @@ from gradlint.interpreter.torch.tensor import NO_TENSOR, is_scalar
 
 Shape: TypeAlias = "tuple[Shape, ...] | str"
 """How a value is nested: `*` for a leaf, and for each container its kind and its items."""
+_ROOM = 1 << 16
+"""A container shares its room among its items, and is opened while it has any: it may hold another twice, or itself."""
 
 
-def leaves(state: State, value: Value) -> list[Value] | None:
+def leaves(state: State, value: Value, room: int = _ROOM) -> list[Value] | None:
     """Return the leaves of a nested value; None where there may be others."""
-    items = _items(state, value)
+    items = _items(state, value, room)
     if items is None:
         return None
     if items is _LEAF:
         return [value]
     found: list[Value] = []
     for item in items:
-        below = leaves(state, item)
+        below = leaves(state, item, _left(room, items))
         if below is None:
             return None
         found.extend(below)
@@ -36,20 +38,24 @@ def leaves(state: State, value: Value) -> list[Value] | None:
 _LEAF: tuple[Value, ...] = ("leaf",)
 
 
-def _items(state: State, value: Value) -> tuple[Value, ...] | None:
+def _left(room: int, items: Sized) -> int:
+    return room // (len(items) + 1)
+
+
+def _items(state: State, value: Value, room: int) -> tuple[Value, ...] | None:
     if type(value) is tuple:
-        return value
+        return value if room else None
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     if isinstance(record, Sequence):
-        return None if record.open or record.kind not in ("list", "deque") else record.items
+        return None if not room or record.open or record.kind not in ("list", "deque") else record.items
     if isinstance(record, Mapping):
-        return None if record.open else tuple(record.items.values())
+        return None if not room or record.open else tuple(record.items.values())
     return None if isinstance(value, Unknown) and value.kind is None else _LEAF
 
 
-def structure(state: State, value: Value) -> Shape | None:
+def structure(state: State, value: Value, room: int = _ROOM) -> Shape | None:
     """Return how a value is nested, where that is known."""
-    items = _items(state, value)
+    items = _items(state, value, room)
     if items is None:
         return None
     if items is _LEAF:
@@ -58,7 +64,7 @@ def structure(state: State, value: Value) -> Shape | None:
     kind = "tuple" if record is None else "list"
     if isinstance(record, Mapping):
         kind = "dict" + repr(sorted(map(repr, record.items)))
-    below = [structure(state, item) for item in items]
+    below = [structure(state, item, _left(room, items)) for item in items]
     return None if any(one is None for one in below) else (kind, *(one for one in below if one is not None))
 
 
@@ -106,16 +112,20 @@ def paired(state: State, value: Value, dims: Value, change: Callable[[Value, Val
     return change(value, dims)
 
 
-def changed(state: State, value: Value, change: Callable[[Value], Value]) -> Value:
-    """Return the same nesting with other leaves."""
-    if type(value) is tuple:
-        return tuple(changed(state, item, change) for item in value)
+def changed(state: State, value: Value, change: Callable[[Value], Value], room: int = _ROOM) -> Value:
+    """Return the same nesting with other leaves; what is not opened counts as an unknown leaf."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
+    if not room and (type(value) is tuple or isinstance(record, (Sequence, Mapping))):
+        return change(Unknown())
+    if type(value) is tuple:
+        return tuple(changed(state, item, change, _left(room, value)) for item in value)
     if isinstance(record, Sequence):
-        return state.new(record._replace(items=tuple(changed(state, item, change) for item in record.items)))
+        left = _left(room, record.items)
+        return state.new(record._replace(items=tuple(changed(state, item, change, left) for item in record.items)))
     if isinstance(record, Mapping):
-        items = {key: changed(state, item, change) for key, item in record.items.items()}
-        rest = record.rest if record.rest is None else changed(state, record.rest, change)
+        left = _left(room, record.items)
+        items = {key: changed(state, item, change, left) for key, item in record.items.items()}
+        rest = record.rest if record.rest is None else changed(state, record.rest, change, left)
         return state.new(record._replace(items=items, rest=rest))
     return change(value)
 
