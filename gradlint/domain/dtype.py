@@ -84,6 +84,20 @@ def named(name: str) -> DType:
     return name if name in _RANK else None
 
 
+_OF_PYTHON = {
+    "builtins.bool": "bool",
+    "builtins.int": "int64",
+    "builtins.float": "float64",
+    "builtins.complex": "complex128",
+}
+"""The types that torch takes a type of Python's for, where it asks for a dtype."""
+
+
+def asked(path: str) -> DType:
+    """Return the type that a call is asked for: `asked("torch.long")` and `asked("builtins.int")` are `"int64"`."""
+    return _OF_PYTHON.get(path) or named(path.removeprefix("torch."))
+
+
 def is_name(name: str) -> bool:
     """Return whether a string is a type or kind as this module writes it."""
     return name in _RANK or name in _KINDS

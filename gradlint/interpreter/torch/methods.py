@@ -8,7 +8,7 @@ import libcst as cst
 
 from gradlint.domain import dtype as dtypes
 from gradlint.domain.announcement import TorchCalled
-from gradlint.domain.dtype import NOT_IN_NUMPY, named
+from gradlint.domain.dtype import NOT_IN_NUMPY, asked
 from gradlint.domain.graph import Edge, Node
 from gradlint.domain.refusal.backward import HookWithoutGrad
 from gradlint.domain.refusal.shapes import ElementTypeRefused
@@ -300,7 +300,7 @@ def _to(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode)
     wanted: str | None = None
     for value in args.values():
         if isinstance(value, External):
-            wanted = named(value.path.removeprefix("torch.")) or wanted
+            wanted = asked(value.path) or wanted
     entry = method_fact("to")
     if wanted is not None and entry is not None:
         return apply(machine, state, entry, args.prepend(ref), node)

@@ -162,7 +162,7 @@ def flag_of(machine: Machine, state: State, value: Value) -> object:
 
 def dtype_flag(value: External) -> str | None:
     """Return a dtype as the table spells it."""
-    name = dtypes.named(value.path.removeprefix("torch."))
+    name = dtypes.asked(value.path)
     return None if name is None else f"torch.{name}"
 
 
@@ -212,7 +212,7 @@ def _operand(machine: Machine, state: State, value: Value, left: Iterator[int], 
             *(_operand(machine, state, part, left, levels - 1) for part in (value.start, value.stop, value.step))
         )
     if isinstance(value, External):
-        return dtypes.named(value.path.removeprefix("torch.")) or UNKNOWN
+        return dtypes.asked(value.path) or UNKNOWN
     return UNKNOWN
 
 
