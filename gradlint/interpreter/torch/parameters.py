@@ -88,8 +88,10 @@ def are_trained_alike(state: State, items: Iterable[Value]) -> bool:
     """Return whether the items have parameters that require grad, and frozen ones, if one of them has."""
 
     def flags(item: Value) -> frozenset[object]:
-        params = parameters_of(state, item)[0] if isinstance(item, Ref) else []
-        return frozenset(state.at(param, Tensor).grad for _, param in params)
+        record = state.heap.get(item.id) if isinstance(item, Ref) else None
+        params = parameters_of(state, item)[0] if isinstance(item, Ref) and isinstance(record, Instance) else []
+        own = [record.grad] if isinstance(record, Tensor) else []
+        return frozenset([*own, *(state.at(param, Tensor).grad for _, param in params)])
 
     return len(set(map(flags, items))) <= 1
 
