@@ -16,6 +16,7 @@ from gradlint.interpreter.python.counters import any_of, has_graph, place_of
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.python.literals import is_key, unshown
 from gradlint.interpreter.reachable import shown_key
+from gradlint.interpreter.torch.parameters import are_trained_alike
 
 
 class Written(NamedTuple):
@@ -46,7 +47,8 @@ def get_item(machine: Machine, state: State, obj: Value, index: Value, node: cst
         first, *others = record.items.values()
         if others and any(isinstance(one, Ref) and isinstance(state[one], Tensor) for one in (first, *others)):
             return any_of(machine, state, (first, *others), node)
-        if isinstance(first, Ref) and all(_sort(state, one) == _sort(state, first) for one in others):
+        alike = all(_sort(state, one) == _sort(state, first) for one in others)
+        if isinstance(first, Ref) and alike and are_trained_alike(state, (first, *others)):
             return first
     if record.items and all(origin_of_data(one) is not None for one in record.items.values()):
         return next(iter(record.items.values()))  # As `{name: part.to(device) for name, part in batch.items()}`.
@@ -89,7 +91,8 @@ def _from_items(machine: Machine, state: State, obj: Value, record: Sequence, in
         _open(state, items)
         if has_graph(state, first):
             return any_of(machine, state, items, node)
-        return first if isinstance(first, Ref) else machine.symbol("item", obj, index)
+        alike = isinstance(first, Ref) and are_trained_alike(state, items)
+        return first if alike else machine.symbol("item", obj, index)
     return Unknown()
 
 
