@@ -19,7 +19,7 @@ def joined_facts(
     here, there = apart_in(ours, theirs), apart_in(theirs, ours)
     found.update(lasting_of(ours, theirs, here))
     found.update(lasting_of(theirs, ours, there))
-    if some := _some(_chosen(ours, here), _chosen(theirs, there), *groups):
+    if some := _some(_chosen(ours, theirs, here), _chosen(theirs, ours, there), *groups):
         found[SOME] = some
     return found
 
@@ -51,24 +51,30 @@ def lasting_of(
     return found
 
 
-_Groups: TypeAlias = "tuple[frozenset[Unknown], ...]"
+_Test: TypeAlias = "tuple[Unknown, bool]"
+"""A test, and how it came out."""
+
+_Groups: TypeAlias = "tuple[frozenset[_Test], ...]"
 MOST_GROUPS = 4
-"""How many groups of tests a path remembers, of which one has come out true."""
+"""How many groups of tests a path remembers, of which one has come out as it says."""
 
 
-def _some(here: Unknown | None, there: Unknown | None, own_groups: _Groups, other_groups: _Groups) -> _Groups:
-    """Return the groups of tests of which one has come out true on both paths, as in `if a: ... elif b: ...`.
+def _some(here: _Test | None, there: _Test | None, own_groups: _Groups, other_groups: _Groups) -> _Groups:
+    """Return the groups of tests of which one has come out so on both paths, as in `if a: ... elif b: ...`.
 
-    Where neither holds, neither path was taken. `here` and `there` are what came out true on one path alone.
+    Where neither a nor b holds, neither path was taken; after `if a and b: raise` not both do. `here` and `there` are
+    what came out so on one path alone.
     """
     found = [group for group in own_groups if group in other_groups]
     if here is not None and there is not None:
         found.append(frozenset({here, there}))
     for groups, other in ((own_groups, there), (other_groups, here)):
         found += [group | {other} for group in groups if other is not None]
-    return tuple(dict.fromkeys(found))[:MOST_GROUPS]
+    saying = (group for group in found if not any((test, not truth) in group for test, truth in group))
+    return tuple(dict.fromkeys(saying))[:MOST_GROUPS]
 
 
-def _chosen(facts: dict[object, object], keys: Iterable[object]) -> Unknown | None:
-    """Return the first test that came out true on one path, of those that tell it from the other."""
-    return next((key for key in keys if isinstance(key, Unknown) and facts[key] is True), None)
+def _chosen(facts: dict[object, object], others: dict[object, object], keys: Iterable[object]) -> _Test | None:
+    """Return the first test that tells one path from the other, at best one that the other has not come to."""
+    tests = [(key, truth) for key in keys if isinstance(key, Unknown) and isinstance(truth := facts[key], bool)]
+    return next((one for one in tests if one[0] not in others), tests[0] if tests else None)

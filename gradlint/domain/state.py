@@ -342,8 +342,8 @@ class State:
             if self.some() != former.some():
                 self.facts[SOME] = former.some()
 
-    def some(self) -> tuple[frozenset[Unknown], ...]:
-        """Return groups of tests of which one at least has come out true, whichever of the joined paths was taken."""
+    def some(self) -> tuple[frozenset[tuple[Unknown, bool]], ...]:
+        """Return groups of tests, and how they came out: of each one did, whichever of the joined paths was taken."""
         found = self.facts.get(SOME, ())
         return found if isinstance(found, tuple) else ()
 

@@ -75,8 +75,8 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     known = state.facts.get(value)
     if isinstance(known, bool):
         return known
-    if any(value in group and _are_false(state, group - {value}) for group in state.some()):
-        return True
+    if (known := _left_open(state, value)) is not None:
+        return known
     if value.key is None:
         return None
     key = value.key
@@ -88,8 +88,13 @@ def _symbol_truth(state: State, value: Unknown) -> bool | None:
     return told(state, value)
 
 
-def _are_false(state: State, tests: Iterable[Unknown]) -> bool:
-    return all(state.facts.get(test) is False for test in tests)
+def _left_open(state: State, value: Unknown) -> bool | None:
+    """Return how a test must come out where one of a group did so, and all others have come out otherwise."""
+    for group in state.some():
+        left = [(test, truth) for test, truth in group if state.facts.get(test) is not (not truth)]
+        if len(left) == 1 and left[0][0] == value:
+            return left[0][1]
+    return None
 
 
 def assume(state: State, value: Value, holds: bool, fork: int | None = None) -> None:

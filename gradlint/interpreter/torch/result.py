@@ -27,6 +27,7 @@ from gradlint.interpreter.reachable import contents
 from gradlint.interpreter.torch.alias import CONTIGUOUS, alias_output
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.tensor import Storage, is_scalar, known_tensor, new_storage, new_tensor, tensor_at
+from gradlint.shapes.infer import rule_of
 from gradlint.shapes.operand import Operand, Several
 from gradlint.source.lower.syntax import nodes_of
 
@@ -227,9 +228,9 @@ def _fresh(call: Operation, label: str, size: Operand, recorded: _Recorded) -> R
     shape, dtype = size.shape, size.dtype or (_dtype(call) if is_first else None)
     if dtypes.can_require_grad(dtype) is False:
         grad = False
-    # Of some operations the samples reduce all dimensions by name, and one of an unknown shape is left out.
-    if shape is None and call.bound.get("dim") is None and label in call.labels(call.entry.row.scalar).must:
-        shape = ()
+    # Of what has no rule of sizes: some samples reduce all dimensions by name, and one of an unknown shape is left out.
+    if shape is None and rule_of(call.name) is None and call.bound.get("dim") is None:
+        shape = () if label in call.labels(call.entry.row.scalar).must else None
     tags = _layout(call) if is_single(shape) is not None else _layout(call) | several(call)
     storage = recorded.kept.get(label)
     return new_tensor(state, made, grad=grad, dtype=dtype, shape=shape, tags=tags, storage=storage)

@@ -151,6 +151,9 @@ def _import_from(scope: Scope, node: cst.ImportFrom) -> None:
 
 
 def _if(scope: Scope, node: cst.If) -> None:
+    if node.orelse is None:
+        _all(scope, node, _conjuncts(node.test))
+        return
     test = lower_expression(scope, node.test)
     then = lower_suite(scope, node.body)
     orelse: Block = []
@@ -160,6 +163,20 @@ def _if(scope: Scope, node: cst.If) -> None:
     elif node.orelse is not None:
         orelse = lower_suite(scope, node.orelse.body)
     scope.emit(core.If(node, test, then, orelse))
+
+
+def _all(scope: Scope, node: cst.If, tests: list[cst.BaseExpression]) -> None:
+    """Lower `if a and b` without an `else` as one test in the other: what comes out of each is known after them."""
+    first, *rest = tests
+    value = lower_expression(scope, first)
+    then = nested(scope, lambda: _all(scope, node, rest)) if rest else lower_suite(scope, node.body)
+    scope.emit(core.If(node, value, then, []))
+
+
+def _conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]
 
 
 def _orelse(scope: Scope, node: cst.Else | None) -> Block:
