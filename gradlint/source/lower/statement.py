@@ -151,7 +151,7 @@ def _import_from(scope: Scope, node: cst.ImportFrom) -> None:
 
 
 def _if(scope: Scope, node: cst.If) -> None:
-    if node.orelse is None:
+    if node.orelse is None and _raises(node.body):
         _all(scope, node, _conjuncts(node.test))
         return
     test = lower_expression(scope, node.test)
@@ -166,11 +166,17 @@ def _if(scope: Scope, node: cst.If) -> None:
 
 
 def _all(scope: Scope, node: cst.If, tests: list[cst.BaseExpression]) -> None:
-    """Lower `if a and b` without an `else` as one test in the other: what comes out of each is known after them."""
+    """Lower `if a and b: raise` as one test in the other: what comes out of each is known after them."""
     first, *rest = tests
     value = lower_expression(scope, first)
     then = nested(scope, lambda: _all(scope, node, rest)) if rest else lower_suite(scope, node.body)
     scope.emit(core.If(node, value, then, []))
+
+
+def _raises(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) and last.body else last
+    return isinstance(small, cst.Raise)
 
 
 def _conjuncts(test: cst.BaseExpression) -> list[cst.BaseExpression]:

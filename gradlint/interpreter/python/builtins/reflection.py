@@ -38,25 +38,9 @@ def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     known = is_instance(machine, state, value, cls)
     if known is not None:
         return known
-    seen = state.facts.get(("type", value)) if isinstance(value, Unknown) else None
-    if seen is not None and seen == cls:
+    if isinstance(value, Unknown) and cls is not None and state.facts.get(("type", value)) == cls:
         return True
-    return False if _are_apart(seen, cls) else machine.symbol("isinstance", value, cls, kind="bool")
-
-
-def _are_apart(cls: object, other: object) -> bool:
-    """Return whether no object is of both of two layers of torch.nn: neither derives from the other."""
-    if not (isinstance(cls, External) and isinstance(other, External)) or cls == other:
-        return False
-    names = [path.rpartition(".")[2] for path in (cls.path, other.path) if is_module_path(path)]
-    related = any(one.endswith(two) for one, two in (names, names[::-1])) if len(names) == 2 else True
-    return not related and not any(name in _DERIVED_FROM or _is_base_of_others(name) for name in names)
-
-
-_DERIVED_FROM = frozenset(
-    {"Module", "Hardtanh", "Upsample", "NLLLoss", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"}
-)
-"""Layers from which others derive that do not end in their name, as `LazyLinear` does in `Linear` (torch 2.13)."""
+    return machine.symbol("isinstance", value, cls, kind="bool")
 
 
 _PLAIN_TYPES: dict[str, tuple[type, ...]] = {
