@@ -291,4 +291,5 @@ def _is_loss(name: str, uses: Uses) -> bool:
 
 def _is_network(name: str, uses: Uses) -> bool:
     shown, named = bool(uses.attributes & _MODULE_ONLY), guesses.is_network(name) and not guesses.is_class(name)
-    return uses.called + shown + named > 1 and not guesses.is_kept(name)
+    yields = uses.looped and guesses.words(name)[-1] == "generator"  # As Python's generators do, and not those of GANs.
+    return uses.called + shown + named > 1 and not guesses.is_kept(name) and not yields

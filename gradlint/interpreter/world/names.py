@@ -17,11 +17,12 @@ from gradlint.source.lower.syntax import called_name, lines_of, nodes_of, parts,
 
 @dataclass
 class Uses:
-    """What a file does with one name."""
+    """What a file does with one name; `looped`: a loop goes over what a call of it gives."""
 
     first: cst.CSTNode
     attributes: set[str] = field(default_factory=set)
     called: bool = False
+    looped: bool = False
     parts: bool = False
 
 
@@ -97,6 +98,10 @@ class Names:
             self.bind(node.target, top)
             if type(node) is cst.For:
                 self._loops.append((frozenset(_places(node.target)), node.iter))
+                for call in nodes_of(node.iter):
+                    uses = self.of(call.func) if type(call) is cst.Call else None
+                    if uses is not None:
+                        uses.looped = True
         elif type(node) is cst.ImportAlias:
             (self.bound if top else self.inner).add(root_of(node.name))
         elif type(node) is cst.Global:
@@ -178,6 +183,7 @@ class Names:
         for uses in found:
             merged.attributes |= uses.attributes
             merged.called = merged.called or uses.called
+            merged.looped = merged.looped or uses.looped
             merged.parts = merged.parts or uses.parts
         return merged
 

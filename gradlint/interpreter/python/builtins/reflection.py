@@ -43,6 +43,15 @@ def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     return machine.symbol("isinstance", value, cls, kind="bool")
 
 
+def _of_type(cls: Value) -> Native:
+    """The functions of `inspect` that ask for one type: isfunction(value), isclass(value)."""
+
+    def ask(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        return _isinstance(machine, state, Args((args.get(0, "object"), cls)), node)
+
+    return ask
+
+
 _PLAIN_TYPES: dict[str, tuple[type, ...]] = {
     "builtins.int": (int,),
     "builtins.float": (float,),
@@ -56,6 +65,7 @@ _PLAIN_TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+_FUNCTION_TYPE = External("types.FunctionType")
 _CONSTANTS = (bool, int, float, complex, str, bytes, tuple)
 
 
@@ -85,14 +95,16 @@ def is_instance(machine: Machine, state: State, value: Value, cls: Value) -> boo
         is_constant = value is None or isinstance(value, _CONSTANTS)
         return False if is_constant and all(map(_is_shown, linear_bases(state, cls))) else None
     if type(value) is tuple and isinstance(cls, External):
-        known = cls.path.startswith(("builtins.", "torch.Tensor", "torch.nn."))
+        known = cls.path.startswith(("builtins.", "types.", "torch.Tensor", "torch.nn."))
         return cls.path == "builtins.tuple" if known else None
     if isinstance(cls, External):
         plain = _PLAIN_TYPES.get(cls.path)
         if plain is not None:
             return type(value) in plain or (isinstance(value, plain) and type(value) in (bool, int))
         if value is None or isinstance(value, (int, float, str)):
-            return False if cls.path.startswith(("torch.", "builtins.", "numpy.")) else None
+            return False if cls.path.startswith(("torch.", "builtins.", "types.", "numpy.")) else None
+    if isinstance(value, Function):
+        return True if cls == _FUNCTION_TYPE else None
     return None
 
 
@@ -275,6 +287,9 @@ REFLECTING: dict[str, Native] = {
     "builtins.type": _type,
     "builtins.id": _id,
     "builtins.callable": _callable,
+    "inspect.isfunction": _of_type(_FUNCTION_TYPE),
+    "inspect.ismethod": _of_type(External("types.MethodType")),
+    "inspect.isclass": _of_type(External("builtins.type")),
     "builtins.vars": _vars,
 }
 """What a call of each of these gives, by path."""
