@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
 from gradlint.interpreter.world.fragment import Fragment
-from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP, backpropagating
+from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP, Parts, parts_of
 from gradlint.plugins.installed import likened
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment
@@ -251,11 +251,19 @@ class Program:
         return Source(self.nowhere.code) if own is None else own
 
     @cached_property
-    def backpropagating(self) -> set[cst.CSTNode]:
-        """The functions and classes of this file that backpropagate, or clear gradients."""
+    def _parts(self) -> Parts:
         assert isinstance(self.nowhere, cst.Module)
         speaks = self.may_backpropagate and _TRAINING.search(self.source.text) is not None
-        return backpropagating(self.nowhere) if speaks else set()
+        return parts_of(self.nowhere) if speaks else Parts(set(), frozenset())
+
+    @property
+    def backpropagating(self) -> set[cst.CSTNode]:
+        """The functions and classes of this file that backpropagate, or clear gradients."""
+        return self._parts.training
+
+    def in_turn(self, functions: Iterable[Function]) -> list[Function]:
+        """Return functions with those last that others call, if the file trains: the calls show what they are given."""
+        return sorted(functions, key=lambda one: one.code.name in self._parts.helpers)
 
     # Other files.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -18,11 +19,20 @@ MAY_TRAIN = re.compile(rf"backward|\b(?:zero_grad|{TRAINING_STEP})\b")
 """What a text has in it that may backpropagate."""
 
 
-def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
-    """Return the functions and classes that backpropagate, or clear gradients, and the file that has some such code.
+class Parts(NamedTuple):
+    """The functions and classes of a file by what they do for others.
 
-    So does a function that calls such a function of the file, or a method of that name of its own object.
+    `training`: those that backpropagate, or clear gradients, and the file that has some such code. So does a function
+    that calls such a function of the file, or a method of that name of its own object. `helpers`: the names that
+    functions call, or ask of their own object; those of others, not their own.
     """
+
+    training: set[cst.CSTNode]
+    helpers: frozenset[str]
+
+
+def parts_of(module: cst.Module) -> Parts:
+    """Return which functions of a file train, and which help others."""
     users: dict[str, list[tuple[cst.CSTNode, ...]]] = {}
     """What encloses the places that name an own method, or call a name; outermost first."""
     waiting: list[tuple[cst.CSTNode, ...]] = []
@@ -46,6 +56,7 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
             if node.name.value == TRAINING_STEP:
                 waiting.append(around)
         stack.extend([(part, around) for part in parts(node)])
+    helpers = frozenset(name for name, places in users.items() if any(_is_other(name, *place[1:]) for place in places))
     found: set[cst.CSTNode] = set()
     while waiting:
         around = waiting.pop()
@@ -53,4 +64,9 @@ def backpropagating(module: cst.Module) -> set[cst.CSTNode]:
         if isinstance(inner, cst.FunctionDef) and inner not in found:
             waiting += users.get(inner.name.value, ())
         found.update(around)
-    return found
+    return Parts(found, helpers)
+
+
+def _is_other(name: str, *around: cst.CSTNode) -> bool:
+    """Return whether the innermost piece of code around a place is a function, and none of this name."""
+    return bool(around) and isinstance(around[-1], cst.FunctionDef) and around[-1].name.value != name
