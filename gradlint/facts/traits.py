@@ -77,8 +77,14 @@ SPARSE_KEEPS: Final = _trait("sparse_keeps")
 SPARSE_WITHOUT_BACKWARD: Final = _trait("sparse_without_backward")
 """Takes a sparse tensor, and raises in backward, whatever gradient arrives."""
 
+WANTS_DENSE_GRADIENT: Final = _trait("wants_dense_gradient")
+"""Gives a sparse tensor for a sparse one, and raises in backward if the gradient that arrives is sparse."""
+
 DENSE_ONLY: Final = _trait("dense_only")
 """Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
+
+COMPRESSED_REFUSES: Final = _trait("compressed_refuses")
+"""Takes a sparse tensor, and raises for one of the layouts CSR and CSC."""
 
 TAKES_ANYTHING: Final = _trait("takes_anything")
 """Has a parameter `input`, and takes what is no tensor for it: a tuple, which all others refuse (measured)."""
