@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from tools.facts.recipe_inputs import Recipe, call, cube, i, image, ints, mask, one, square, v, x, y, zero_d
@@ -54,6 +56,21 @@ def others() -> list[Recipe]:
         call("Tensor.tile", v, 2),
     ]
     return found
+
+
+def quantized() -> list[Recipe]:
+    """What rounds to numbers of a few bits, and back."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Torch means to remove them.
+        few = [torch.quantize_per_tensor(t, 0.1, 0, torch.qint8) for t in (x, v, cube)]
+    found = [call("quantize_per_tensor", t, 0.1, 0, torch.qint8) for t in (x, v, cube)]
+    found += [call("quantize_per_tensor_dynamic", t, torch.qint8, False) for t in (x, v, cube)]
+    for t in (x, v, cube):
+        scales, zeros = torch.ones(len(t)), torch.zeros(len(t))
+        found += [call("quantize_per_channel", t, scales, zeros, 0, torch.qint8)]
+    return found + [
+        call(f"{of}{name}", t) for name in ("dequantize", "int_repr") for of in ("", "Tensor.") for t in few
+    ]
 
 
 def losses() -> list[Recipe]:
