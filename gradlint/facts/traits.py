@@ -71,6 +71,9 @@ ARITHMETIC: Final = _trait("arithmetic")
 UPDATES: Final = _trait("updates")
 """In place, moves the value by what is given: a step of an optimizer, or an average."""
 
+REFUSES_OVERLAP: Final = _trait("refuses_overlap")
+"""In place, refuses another operand that shares a part of the written memory."""
+
 SPARSE_KEEPS: Final = _trait("sparse_keeps")
 """Gives a sparse tensor for a sparse one, alone or with a number."""
 

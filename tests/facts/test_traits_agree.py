@@ -640,6 +640,15 @@ def test_what_is_sparse_again(name: str) -> None:
     assert getattr(torch, name)(_sparse(), *given).is_sparse
 
 
+@pytest.mark.parametrize("name", sorted(traits.REFUSES_OVERLAP))
+def test_what_refuses_an_operand_that_shares_a_part_of_the_memory(name: str) -> None:
+    values = torch.rand(6) + 1
+    more = {"addcmul": (values[4:],), "addcdiv": (values[4:],), "lerp": (0.5,)}.get(name, ())
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        getattr(values[:2], f"{name}_")(values[1:3], *more)
+    getattr(values[:2], f"{name}_")(values[2:4], *more)
+
+
 OF_SPARSE: dict[str, Callable[[Any], Any]] = {
     "any": torch.any,
     "bmm": lambda s: torch.bmm(s, M),

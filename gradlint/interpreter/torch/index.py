@@ -23,6 +23,7 @@ from gradlint.interpreter.torch.fit import refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
+from gradlint.interpreter.torch.shared_cells import refuses_source
 from gradlint.interpreter.torch.sparse import refuses_index
 from gradlint.interpreter.torch.tensor import (
     SPARSE,
@@ -198,6 +199,13 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
         return
     picked = operand_of(machine, state, index)
     if _misfits(machine, state, record, picked, node):
+        return
+    # What has no dimension, torch fills with.
+    if (
+        given is not None
+        and tensor_at(state, given).shape
+        and refuses_source(machine, state, ref, given, sources, "index assignment", node, index)
+    ):
         return
     made = indexed(record.shape, picked)
     picks = tensors_in(machine, state, index)
