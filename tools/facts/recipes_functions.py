@@ -73,6 +73,20 @@ def quantized() -> list[Recipe]:
     ]
 
 
+def norms_and_pools() -> list[Recipe]:
+    """Orders of norms, each alone and over one dimension; indices of pooling that draws its windows."""
+    orders = (0, 1, 2, 3.0, float("inf"))
+    found = [call("linalg.vector_norm", t, order) for t in (x, cube) for order in orders]
+    found += [call("linalg.vector_norm", t, order, 1) for t in (x, cube) for order in orders]
+    found += [call("linalg.vector_norm", t, order, dim=1, keepdim=True) for t in (x, cube) for order in orders[:3]]
+    for given in (image, image * 2):
+        for asked in ({}, {"return_indices": False}, {"return_indices": True}):
+            found.append(call("nn.functional.fractional_max_pool2d", given, 2, output_size=2, **asked))
+            deep = given.reshape(2, 3, 4, 2, 2).repeat(1, 1, 1, 2, 2)
+            found.append(call("nn.functional.fractional_max_pool3d", deep, 2, output_size=2, **asked))
+    return found
+
+
 def losses() -> list[Recipe]:
     """The losses and layers below `torch` itself, which their `nn.functional` forms call."""
     found: list[Recipe] = []
