@@ -71,14 +71,23 @@ ARITHMETIC: Final = _trait("arithmetic")
 UPDATES: Final = _trait("updates")
 """In place, moves the value by what is given: a step of an optimizer, or an average."""
 
+REFUSES_OVERLAP: Final = _trait("refuses_overlap")
+"""In place, refuses another operand that shares a part of the written memory."""
+
 SPARSE_KEEPS: Final = _trait("sparse_keeps")
 """Gives a sparse tensor for a sparse one, alone or with a number."""
 
 SPARSE_WITHOUT_BACKWARD: Final = _trait("sparse_without_backward")
 """Takes a sparse tensor, and raises in backward, whatever gradient arrives."""
 
+WANTS_DENSE_GRADIENT: Final = _trait("wants_dense_gradient")
+"""Gives a sparse tensor for a sparse one, and raises in backward if the gradient that arrives is sparse."""
+
 DENSE_ONLY: Final = _trait("dense_only")
 """Raises for a sparse tensor, measured with torch's own samples: its backend implements no such operation."""
+
+COMPRESSED_REFUSES: Final = _trait("compressed_refuses")
+"""Takes a sparse tensor, and raises for one of the layouts CSR and CSC."""
 
 TAKES_ANYTHING: Final = _trait("takes_anything")
 """Has a parameter `input`, and takes what is no tensor for it: a tuple, which all others refuse (measured)."""

@@ -29,7 +29,7 @@ from gradlint.interpreter.libraries.numpy_arrays import WRITING, array_method
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import STACK, call_at_end, enter_mode
 from gradlint.interpreter.python.operators import shares_memory
-from gradlint.interpreter.torch.graph_hooks import register_saved
+from gradlint.interpreter.torch.graph_hooks import call_node, register_saved
 from gradlint.interpreter.torch.hooks import register_with_node, remove_all
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.parameters import is_module
@@ -68,6 +68,8 @@ def call_unknown(machine: Machine, state: State, func: Unknown, args: Args, node
         invalidate_gradients(machine, state, node)
         return func
     key = func.key
+    if key is not None and key[0] == "grad_fn" and isinstance(key[1], Node):
+        return call_node(machine, state, key[1], args, node)
     if key is not None and key[0] == "requires_grad":
         flag_called(machine, args, node)
         return Unknown("raised")

@@ -640,6 +640,53 @@ def test_what_is_sparse_again(name: str) -> None:
     assert getattr(torch, name)(_sparse(), *given).is_sparse
 
 
+@pytest.mark.parametrize("name", sorted(traits.REFUSES_OVERLAP))
+def test_what_refuses_an_operand_that_shares_a_part_of_the_memory(name: str) -> None:
+    values = torch.rand(6) + 1
+    more = {"addcmul": (values[4:],), "addcdiv": (values[4:],), "lerp": (0.5,)}.get(name, ())
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        getattr(values[:2], f"{name}_")(values[1:3], *more)
+    getattr(values[:2], f"{name}_")(values[2:4], *more)
+
+
+OF_SPARSE: dict[str, Callable[[Any], Any]] = {
+    "any": torch.any,
+    "bmm": lambda s: torch.bmm(s, M),
+    "cat": lambda s: torch.cat([s, s]),
+    "index_select": lambda s: s.index_select(0, torch.tensor([0, 1])),
+    "norm": torch.norm,
+    "permute": lambda s: s.permute(1, 0),
+    "pow": lambda s: s**2,
+    "select": lambda s: s[0],
+    "stack": lambda s: torch.stack([s, s]),
+    "sum": lambda s: s.sum(0),
+    "unsqueeze": lambda s: s.unsqueeze(0),
+}
+
+
+def test_what_refuses_a_sparse_gradient() -> None:
+    """It takes a dense one."""
+
+    def holds(name: str) -> object:
+        made = OF_SPARSE[name](_sparse())
+        made.sum().backward()
+        with pytest.raises(RuntimeError):
+            OF_SPARSE[name](_sparse()).to_dense().sum().backward()
+        return made.is_sparse
+
+    assert wrong(all_of(traits.WANTS_DENSE_GRADIENT), holds) == []
+
+
+def test_what_the_compressed_layouts_refuse() -> None:
+    def holds(name: str) -> object:
+        for layout in ("to_sparse_csr", "to_sparse_csc"):
+            with pytest.raises(RuntimeError):
+                OF_SPARSE[name](getattr(_sparse().to_dense(), layout)())
+        return True
+
+    assert wrong(all_of(traits.COMPRESSED_REFUSES), holds) == []
+
+
 @pytest.mark.parametrize("name", sorted(traits.SPARSE_WITHOUT_BACKWARD))
 def test_what_has_no_backward_for_a_sparse_tensor(name: str) -> None:
     """Neither for a dense gradient nor for a sparse one."""

@@ -244,6 +244,8 @@ def groups() -> dict[str, list[Recipe]]:
         _initialisers,
         _operators,
         recipes_functions.others,
+        recipes_functions.quantized,
+        recipes_functions.norms_and_pools,
         recipes_functions.losses,
         recipes_functions.queries,
         recipes_functions.methods,

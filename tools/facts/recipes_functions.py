@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from tools.facts.recipe_inputs import Recipe, call, cube, i, image, ints, mask, one, square, v, x, y, zero_d
@@ -53,6 +55,35 @@ def others() -> list[Recipe]:
         call("Tensor.tile", x, 2, 1),
         call("Tensor.tile", v, 2),
     ]
+    return found
+
+
+def quantized() -> list[Recipe]:
+    """What rounds to numbers of a few bits, and back."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Torch means to remove them.
+        few = [torch.quantize_per_tensor(t, 0.1, 0, torch.qint8) for t in (x, v, cube)]
+    found = [call("quantize_per_tensor", t, 0.1, 0, torch.qint8) for t in (x, v, cube)]
+    found += [call("quantize_per_tensor_dynamic", t, torch.qint8, False) for t in (x, v, cube)]
+    for t in (x, v, cube):
+        scales, zeros = torch.ones(len(t)), torch.zeros(len(t))
+        found += [call("quantize_per_channel", t, scales, zeros, 0, torch.qint8)]
+    return found + [
+        call(f"{of}{name}", t) for name in ("dequantize", "int_repr") for of in ("", "Tensor.") for t in few
+    ]
+
+
+def norms_and_pools() -> list[Recipe]:
+    """Orders of norms, each alone and over one dimension; indices of pooling that draws its windows."""
+    orders = (0, 1, 2, 3.0, float("inf"))
+    found = [call("linalg.vector_norm", t, order) for t in (x, cube) for order in orders]
+    found += [call("linalg.vector_norm", t, order, 1) for t in (x, cube) for order in orders]
+    found += [call("linalg.vector_norm", t, order, dim=1, keepdim=True) for t in (x, cube) for order in orders[:3]]
+    for given in (image, image * 2):
+        for asked in ({}, {"return_indices": False}, {"return_indices": True}):
+            found.append(call("nn.functional.fractional_max_pool2d", given, 2, output_size=2, **asked))
+            deep = given.reshape(2, 3, 4, 2, 2).repeat(1, 1, 1, 2, 2)
+            found.append(call("nn.functional.fractional_max_pool3d", deep, 2, output_size=2, **asked))
     return found
 
 

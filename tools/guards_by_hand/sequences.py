@@ -289,10 +289,15 @@ SEQUENCES: tuple[ByHand, ...] = (
                 "[torch.ones(3), torch.ones(2)]",
                 "[torch.ones(2), torch.ones(3)]",
                 "[torch.ones(2, 1), torch.ones(3, 1), torch.ones(3, 1)]",
+                "[]",
             ),
             "enforce_sorted": ("True", "False"),
         },
         (
+            (
+                "isinstance(sequences, (list, tuple)) and len(sequences) == 0",
+                "'received an empty list of sequences'",
+            ),
             (
                 "isinstance(sequences, (list, tuple)) and enforce_sorted"
                 " and any(a.size(0) < b.size(0) for a, b in zip(sequences, sequences[1:]))",
@@ -311,9 +316,14 @@ SEQUENCES: tuple[ByHand, ...] = (
                 "[torch.ones(3, 2), torch.ones(2, 3)]",
                 "[[1, 2], [3]]",
                 "[1, 2]",
+                "[]",
             ),
         },
         (
+            (
+                "isinstance(sequences, (list, tuple)) and len(sequences) == 0",
+                "'received an empty list of sequences'",
+            ),
             ("isinstance(sequences, (int, float))", "'pad_sequence: Expected iterable for input sequences'"),
             (
                 "isinstance(sequences, (list, tuple)) and any(isinstance(a, (int, float, list)) for a in sequences)",

@@ -85,6 +85,12 @@ class OverlapWrite(RefusedWrite):
     """A write to an expanded tensor."""
 
 
+class PartialOverlap(Refusal):
+    """A write in place, by `op`, whose other operand shares a part of the memory that is written."""
+
+    op: str
+
+
 class NoGradViewWrite(_RecordedWrite):
     """A write, with grad mode on, to a view made with grad mode off."""
 

@@ -112,10 +112,13 @@ class SparseUnsupported(Refusal):
 
 
 class AttributeFixed(Refusal):
-    """An attribute `name` of a tensor is deleted, or set, with which torch does not let that be done."""
+    """An attribute `name` of a tensor is deleted, or set, with which torch does not let that be done.
+
+    "leaf": only leaves have the attribute, and this is none.
+    """
 
     name: str
-    done: Literal["deleted", "set"] = "deleted"
+    done: Literal["deleted", "set", "leaf"] = "deleted"
 
 
 class TensorForNumber(Refusal):

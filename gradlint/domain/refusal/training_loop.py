@@ -10,9 +10,12 @@ from gradlint.domain.event import Refusal
 
 
 class ScalerOutOfOrder(Refusal):
-    """A `GradScaler` is called twice for the same optimizer before `update`, or updated before it was used."""
+    """A `GradScaler` is called twice for the same optimizer before `update`, or updated before it was used.
 
-    kind: Literal["unscaled twice", "unscaled after step", "stepped twice", "updated first"]
+    Or it has to divide gradients of half precision, "half".
+    """
+
+    kind: Literal["unscaled twice", "unscaled after step", "stepped twice", "updated first", "half"]
 
 
 class ClosureMissing(Refusal):

@@ -34,6 +34,7 @@ from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.no_backward import note_backward
 from gradlint.interpreter.torch.operation import Input, Operation
 from gradlint.interpreter.torch.result import results
+from gradlint.interpreter.torch.shared_cells import refuses_shared
 from gradlint.interpreter.torch.sparse_operands import refuses_sparse, stays_sparse
 from gradlint.interpreter.torch.tensor import (
     SPARSE,
@@ -278,6 +279,8 @@ def _write(call: Operation, writes: MustMay) -> Value:
             if label in writes.must and cannot_hold(call, given.ref):
                 return Unknown("raised")
             others = _sources(call, given)
+            if label in writes.must and refuses_shared(call, given.ref, others):
+                return Unknown("raised")
             op = call.name.removeprefix("Tensor.")
             mine = tuple(
                 one for one in saved if one.counter != tensor_at(state, given.ref).counter or _keeps(call, one)

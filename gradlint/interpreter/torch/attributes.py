@@ -39,6 +39,7 @@ from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.backward import REPLACED
+from gradlint.interpreter.torch.gradient_type import GRAD_DTYPE, read_type, refuses_type, type_of_gradient
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import (
     HIDDEN,
@@ -182,6 +183,7 @@ def _symbol(name: str) -> Getter:
 _GETTERS: dict[str, Getter] = {
     "data": _data,
     "grad": _grad,
+    GRAD_DTYPE: read_type,
     "shape": _shape,
     "requires_grad": _requires_grad,
     "is_leaf": _is_leaf,
@@ -216,6 +218,8 @@ UNDELETABLE = _READ_ONLY | {"data", "requires_grad", "_grad_fn", "_backward_hook
 def set_tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, value: Value, node: cst.CSTNode) -> None:
     """t.name = value"""
     setter = _SETTERS.get(name)
+    if name == GRAD_DTYPE and refuses_type(machine, state, ref, node):
+        return
     if setter is not None:
         setter(machine, state, ref, value, node)
     elif name in _READ_ONLY and tensor_at(state, ref).dtype is not None and not machine.tried:
@@ -291,7 +295,7 @@ def _set_grad(machine: Machine, state: State, ref: Ref, value: Value, node: cst.
     if given is not None:
         other = tensor_at(state, given)
         fits = same_shape(other.shape, record.shape)
-        if fits is False or dtypes.same_dtype(other.dtype, record.dtype) is False:
+        if fits is False or dtypes.same_dtype(other.dtype, type_of_gradient(state, ref)) is False:
             machine.emit(GradientMismatch(node))
             return
         value = given

@@ -38,7 +38,7 @@ from gradlint.facts.traits import SAVES_AS_LISTED
 from gradlint.interpreter.escape import origins, unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode, refuses_block
-from gradlint.interpreter.reachable import all_attributes, contents, known_items
+from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.parameters import children_of
 from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
@@ -197,7 +197,7 @@ class Kept(NamedTuple):
     """
 
     tensors: tuple[tuple[Shape, str | None], ...]
-    others: Counter[tuple[str, cst.CSTNode]]
+    others: Counter[tuple[str, object]]
 
     def differs(self, first: Kept) -> bool:
         """Return whether torch, which counts and compares, certainly refuses this after what was first saved."""
@@ -226,11 +226,8 @@ class Recomputed(NamedTuple):
 
     def may_differ(self, state: State) -> bool:
         """Return whether anything has changed that the function may read."""
-        start = (self.function, *self.given.values())
-        held = contents(self.after, start, all_attributes, calls=True)
-        refs = (one.id for one in held if isinstance(one, Ref))
-        changed = (one for one in refs if isinstance(self.after.heap.get(one), _CHANGEABLE))
-        return self.changes or any(state.heap.get(one) is not self.after.heap[one] for one in changed)
+        changeable = (one for one, record in self.after.heap.items() if isinstance(record, _CHANGEABLE))
+        return self.changes or any(state.heap.get(one) is not self.after.heap[one] for one in changeable)
 
 
 def _kept(state: State, value: Value, before: int) -> Kept | None:
@@ -245,7 +242,13 @@ def _kept(state: State, value: Value, before: int) -> Kept | None:
     saved = [kept for one in sorted(nodes, key=lambda one: one.id) for kept in one.saved]
     records = [one for one in state.heap.values() if isinstance(one, Tensor)] if saved else []
     tensors = tuple(_size_of(kept, records) for kept in saved)
-    return Kept(tensors, Counter((one.op, one.syntax) for one in others))
+    return Kept(tensors, Counter(map(_way_of, others)))
+
+
+def _way_of(node: Node) -> tuple[str, object]:
+    """Return what tells how many tensors an operation saves: the parameters that it is given, or else its call."""
+    parameters = frozenset(edge.node.leaf for edge in node.edges if edge.node.leaf is not None)
+    return node.op, parameters or node.syntax
 
 
 def _size_of(kept: Saved, records: Iterable[Tensor]) -> tuple[Shape, str | None]:

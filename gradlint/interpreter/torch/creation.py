@@ -74,6 +74,18 @@ def _tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Re
     return ref
 
 
+def _nested(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Ref:
+    """torch.nested.nested_tensor(tensors): a copy of all of them, and a leaf."""
+    parts = args.get(0, "tensor_list")
+    edges = [Edge(origin, False, "rewrap") for origin in origins(state, (parts,)) if origin.live]
+    made = Node("nested.nested_tensor", node, edges, cut="rewrap" if edges else None)
+    machine.announce(state, Rewrapped(node, parts))
+    ref = new_tensor(state, made)
+    if "requires_grad" in args.keywords:
+        note_wanted(machine, state, ref, args, node)
+    return ref
+
+
 def _unfit_data(machine: Machine, state: State, data: Value) -> str:
     """Return what torch says against nested lists: tensors of other than one element, or lists of several lengths."""
     items = None if isinstance(data, Unknown) else known_items(state, data)
@@ -239,6 +251,7 @@ CREATION: dict[str, Native] = {
     # A buffer is a plain tensor, registered when it is assigned.
     "torch.nn.Buffer": lambda machine, state, args, node: args.get(0, "data", Unknown()),
     "torch.tensor": _tensor,
+    "torch.nested.nested_tensor": _nested,
     "torch.as_tensor": _as_tensor,
     "torch.asarray": _as_tensor,
     "torch.from_numpy": _from_numpy,

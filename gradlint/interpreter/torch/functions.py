@@ -306,7 +306,7 @@ SPECIAL: dict[str, Native] = {
     **{f"{path}.from_pretrained": _from_pretrained(path) for path in ("torch.nn.Embedding", "torch.nn.EmbeddingBag")},
     **PARAMETRIZING,
     **WEIGHT_HOOKS,
-    "torch.sparse_coo_tensor": sparse_tensor,
+    **{f"torch.sparse_{layout}_tensor": sparse_tensor(f"sparse_{layout}_tensor") for layout in ("coo", "csr", "csc")},
     "torch.view_as_real": view_as_real,
     "torch.sparse.mm": sparse_mm,
     "torch.save": written_whole("torch.save"),

@@ -9,10 +9,14 @@ from __future__ import annotations
 import libcst as cst
 
 from gradlint.domain.graph import Node
-from gradlint.domain.refusal.backward import HookMode, HookWithoutGrad
+from gradlint.domain.refusal.arguments import ArgumentRefused
+from gradlint.domain.refusal.backward import HookMode, HookWithoutGrad, SecondBackward
 from gradlint.domain.refusal.functions import HookResult, SavedTensorMisused
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Bound, Context, Function, Unknown, Value
+from gradlint.facts import fact, method_fact
+from gradlint.facts.aliases import bare
+from gradlint.facts.row import A_TENSOR
 from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.attributes import RAW
@@ -90,6 +94,24 @@ def register_saved(machine: Machine, state: State, saved: Unknown, args: Args, n
         state.decide((RAW, key, index), node)
         _try_hooks(machine, state, *given, node)
     return None
+
+
+def call_node(machine: Machine, state: State, made: Node, args: Args, node: cst.CSTNode) -> Value:
+    """y.grad_fn(gradient): the backward of one operation, with as many gradients as it has results (measured)."""
+    entry = fact(made.op) or method_fact(bare(made.op))
+    alone = entry is not None and entry.row.result == A_TENSOR and made.leaf is None and not args.open
+    earlier = state.freed.get(made.id)
+    if alone and not args.keywords and len(args.positional) != 1:
+        text = f"expected 1 arguments, got {len(args.positional)} instead"
+    elif any(one is not None and nontensor(state, one) is not None for one in args.positional):
+        text = "argument is not a Variable"
+    elif earlier is not None:
+        machine.emit(SecondBackward(node, earlier, made.syntax, made.op, read=True))
+        return Unknown("raised")
+    else:
+        return unknown_call(machine, state, args.values(), node)
+    machine.emit(ArgumentRefused(node, "grad_fn", "value", "", text))
+    return Unknown("raised")
 
 
 def new_saved_tensor(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

@@ -23,7 +23,10 @@ from gradlint.interpreter.torch.fit import refuse_part
 from gradlint.interpreter.torch.inplace import bump, saved_now, write
 from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.operands import operand_of, tensors_in
+from gradlint.interpreter.torch.shared_cells import refuses_source
+from gradlint.interpreter.torch.sparse import refuses_index
 from gradlint.interpreter.torch.tensor import (
+    SPARSE,
     both,
     either,
     is_raised,
@@ -43,6 +46,8 @@ def index_tensor(machine: Machine, state: State, ref: Ref, index: Value, node: c
     if refuses_uninitialized(machine, state, ref, "[]", node):
         return Unknown("raised")
     if refuses_number_index(machine, state, record, index, node):
+        return Unknown("raised")
+    if refuses_index(machine, state, record, index, node):
         return Unknown("raised")
     if machine.transforms and refuses_mask(machine, state, index, node):
         return Unknown("raised")
@@ -126,9 +131,10 @@ def _view(
     made = Node("select", node, edges, tracked=tracked, cut=blocked.kind, place=blocked.syntax, operands=operands)
     kind = view_kind(state, record, "plain")
     expanded = _expanded(record, index, shape)
+    layout = record.tags & {SPARSE} if shape else frozenset()  # Of one place it is dense.
     return view_of(
         state, ref, made, kind=kind, shape=shape, expanded=expanded, grad=record.grad,
-        tags=record.tags & (CONTIGUOUS | {"data"} if _leading(index) else {"data", "cpu"}),
+        tags=record.tags & (CONTIGUOUS | {"data"} if _leading(index) else {"data", "cpu"}) | layout,
     )  # fmt: skip
 
 
@@ -193,6 +199,13 @@ def write_tensor(machine: Machine, state: State, ref: Ref, index: Value, value: 
         return
     picked = operand_of(machine, state, index)
     if _misfits(machine, state, record, picked, node):
+        return
+    # What has no dimension, torch fills with.
+    if (
+        given is not None
+        and tensor_at(state, given).shape
+        and refuses_source(machine, state, ref, given, sources, "index assignment", node, index)
+    ):
         return
     made = indexed(record.shape, picked)
     picks = tensors_in(machine, state, index)

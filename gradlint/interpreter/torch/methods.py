@@ -36,6 +36,7 @@ from gradlint.interpreter.torch.fit import refuse_whole
 from gradlint.interpreter.torch.hooks import register_with_tensor
 from gradlint.interpreter.torch.inplace import write
 from gradlint.interpreter.torch.operands import NO_DTYPE
+from gradlint.interpreter.torch.shared_cells import refuses_source
 from gradlint.interpreter.torch.sparse import SPARSE_METHODS
 from gradlint.interpreter.torch.tensor import (
     OVERLAP,
@@ -228,12 +229,12 @@ def _zero(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
 
 def _copy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     source = as_tensor(machine, state, args.get(0, "src"), node)
-    edges: list[Edge] = []
-    if source is not None:
-        record = tensor_at(state, source)
-        edges.append(Edge(record.node, record.grad))
-    if write(machine, state, ref, "copy_", node, edges, overwrites=True) and source is not None:
-        refuse_whole(machine, state, ref, "copy_", tensor_at(state, source).shape, node)
+    record = None if source is None else tensor_at(state, source)
+    edges = [] if record is None else [Edge(record.node, record.grad)]
+    if source is not None and refuses_source(machine, state, ref, source, edges, "copy_", node):
+        return Unknown("raised")
+    if write(machine, state, ref, "copy_", node, edges, overwrites=True) and record is not None:
+        refuse_whole(machine, state, ref, "copy_", record.shape, node)
     return ref
 
 
@@ -343,11 +344,10 @@ def call_foreach(machine: Machine, state: State, name: str, args: Args, node: cs
     tensors = _tensors(machine, state, args.get(0, "self"))
     if tensors is None or args.open:
         return unknown_call(machine, state, args.values(), node)
-    rest = args.positional[1:]
     method = name.removeprefix(PREFIX)
     results: list[Value] = []
     for index, tensor in enumerate(tensors):
-        given = tuple(_at(machine, state, value, index) for value in rest)
+        given = tuple(_at(machine, state, value, index) for value in args.positional[1:])
         keywords = {key: _at(machine, state, value, index) for key, value in args.keywords.items() if key != "self"}
         results.append(call_tensor_method(machine, state, tensor, method, Args(given, keywords), node))
     return None if method.endswith("_") else state.new(Sequence(tuple(results)))

@@ -1,11 +1,12 @@
 """`GradScaler` and learning rate schedulers: objects that stand between a loop and its optimizer.
 
 What a scaler refuses was measured with torch 2.13: `step` or `unscale_` twice before `update`, `unscale_` after
-`step`, and `update` with neither before it.
+`step`, and `update` with neither before it. What `unscale_` divides, alone or within `step`, may not be float16.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import libcst as cst
@@ -121,6 +122,8 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     former = _former(state, ref, optimizer)
     if former in ("unscaled", "stepped"):
         machine.emit(ScalerOutOfOrder(node, "unscaled twice" if former == "unscaled" else "unscaled after step"))
+    elif _in_half(state, params):
+        machine.emit(ScalerOutOfOrder(node, "half"))
     for param in params:
         record = state.heap.get(param.id)
         if isinstance(record, Tensor) and isinstance(record.accumulated, Ref):
@@ -128,6 +131,17 @@ def _unscale(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CST
     machine.announce(state, Unscaled(node, optimizer, "unscale_", former))
     enter_stage(state, ref, optimizer, "unscaled")
     return None
+
+
+def _divides(state: State, optimizer: Ref) -> bool:
+    """Return whether an optimizer may divide the gradients itself, as fused ones do."""
+    return state.at(optimizer, Instance).config.get("fused") not in (None, False)
+
+
+def _in_half(state: State, params: Iterable[Ref]) -> bool:
+    """Return whether a parameter of half precision has a gradient."""
+    records = [record for param in params if isinstance(record := state.heap.get(param.id), Tensor)]
+    return any(one.dtype == "float16" and isinstance(one.accumulated, Ref) for one in records)
 
 
 def _former(state: State, scaler: Ref, optimizer: Ref) -> Literal["nothing", "unscaled", "stepped", "unknown"]:
@@ -146,6 +160,8 @@ def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         former = _former(state, ref, optimizer)
         if former == "stepped":
             machine.emit(ScalerOutOfOrder(node, "stepped twice"))
+        elif former == "nothing" and not _divides(state, optimizer) and _in_half(state, members_of(state, optimizer)):
+            machine.emit(ScalerOutOfOrder(node, "half"))
         machine.announce(state, Unscaled(node, optimizer, "step", former))
         enter_stage(state, ref, optimizer, "stepped")
     return OPTIMIZER_METHODS["step"](machine, state, optimizer, Args(args.positional[1:]), node)

@@ -30,6 +30,9 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 SPARSE = "sparse"
 """The tag of a sparse tensor."""
 
+COMPRESSED = "compressed"
+"""The tag that a sparse tensor of the layouts CSR and CSC has besides."""
+
 UNCOALESCED = "uncoalesced"
 """The tag of a sparse tensor that has not been coalesced: an index may be there twice."""
 

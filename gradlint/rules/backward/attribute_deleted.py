@@ -11,7 +11,7 @@ class AttributeDeleted(EventRule[refusal.AttributeFixed]):
         It raises: "Deleting tensor data is not allowed. Delete tensor instead!", "requires_grad must be a bool", or
         "attribute 'grad_fn' of 'torch._C.TensorBase' objects is not writable". Only `del x.grad` is accepted: it sets
         the gradient to None. Setting `x.grad_fn`, `x.is_leaf`, `x.shape`, `x.dtype` or `x.device` raises the
-        AttributeError as well.
+        AttributeError as well, and `grad_dtype` has a leaf only.
 
     Why it matters
         Such a line is meant to free memory or a graph, and stops the program.
@@ -35,6 +35,7 @@ class AttributeDeleted(EventRule[refusal.AttributeFixed]):
         "requires_grad must be a bool",
         "is not writable",
         "Deletion of .* not allowed",
+        "grad_dtype can only be",
     )
     bad = """\
 import torch
@@ -53,6 +54,12 @@ del x.grad
     good_shows = "x.grad is None"
 
     def check(self, event: refusal.AttributeFixed) -> Report | None:
+        if event.done == "leaf":
+            return Report(
+                event.node,
+                f"only leaves have `{event.name}`, and this is the result of an operation: torch raises here",
+                hint="ask the parameters for it",
+            )
         if event.done == "set":
             return Report(
                 event.node,

@@ -33,7 +33,8 @@ class SparseUnsupported(EventRule[refusal.SparseUnsupported]):
     raises = "Cannot get values on an uncoalesced tensor"
     torch_says = (
         *("on an uncoalesced tensor", "Could not run 'aten::", "for sparse tensors", "add(sparse, dense)"),
-        *("Sparse division requires", "dense-sparse"),
+        *("Sparse division requires", "dense-sparse", "unsupported tensor layout: Sparse", "tensors do not have"),
+        *("reduction operations on CSR tensors", "expected sparse coordinate tensor layout"),
     )
     bad = """\
 import torch

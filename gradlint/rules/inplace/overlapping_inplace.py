@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import libcst as cst
 
 from gradlint.domain.refusal import inplace as refusal
@@ -7,8 +9,10 @@ from gradlint.rules.authoring.phrases import writing
 from gradlint.rules.authoring.repairs import through
 from gradlint.rules.base import EventRule, Report
 
+_Event: TypeAlias = refusal.OverlapWrite | refusal.PartialOverlap
 
-class OverlappingInplace(EventRule[refusal.OverlapWrite]):
+
+class OverlappingInplace(EventRule[_Event]):
     """A tensor whose elements share memory is written in place.
 
     What torch does
@@ -17,6 +21,9 @@ class OverlappingInplace(EventRule[refusal.OverlapWrite]):
         more than one element of the written-to tensor refers to a single memory location. Please
         clone() the tensor before performing the operation." This does not depend on gradients. Some
         writes (`fill_`, `zero_`, index assignment) succeed nevertheless and change every row at once.
+
+        Nor may the other operand share a part of the memory that is written: `x[1:] += x[:-1]` and `x -= x[0]` raise
+        "some elements of the input tensor and the written-to tensor refer to a single memory location".
 
     Why it matters
         The result would depend on the order in which elements are written.
@@ -36,6 +43,7 @@ class OverlappingInplace(EventRule[refusal.OverlapWrite]):
     name = "overlapping-inplace"
     effect = "raises"
     raises = "more than one element of the written-to tensor refers to a single memory location"
+    torch_says = ("some elements of the input tensor and the written-to tensor refer to a single memory location",)
     fix = "safe"
     bad = """\
 import torch
@@ -52,7 +60,13 @@ batch = row.expand(8, 3).clone()
 batch += torch.randn(8, 3)
 """
 
-    def check(self, event: refusal.OverlapWrite) -> Report | None:
+    def check(self, event: _Event) -> Report | None:
+        if isinstance(event, refusal.PartialOverlap):
+            return Report(
+                event.node,
+                f"{writing(event.op, event.node)} reads memory that it writes as another element: torch raises here",
+                hint="clone the operand on the right first",
+            )
         writer = writing(event.op, event.node)
         return Report(
             event.node,

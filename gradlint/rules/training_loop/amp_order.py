@@ -12,6 +12,7 @@ _RAISES = {
     "unscaled after step": "`unscale_` is called after `step` and before `update`",
     "stepped twice": "`step` is called twice before `update`",
     "updated first": "`update` is called before `step` and `unscale_`",
+    "half": "gradients of parameters in half precision cannot be unscaled",
 }
 
 
@@ -23,9 +24,9 @@ class AmpOrder(EventRule[_Event]):
 
     What torch does
         It raises if `step` or `unscale_` is called twice before `update`, if `unscale_` is called after `step`, and if
-        `update` is called without either of them. It is silent if the optimizer steps directly on gradients of a scaled
-        loss, which are 65536 times too large (after `unscale_` they are right, but a step on infinite ones is not
-        skipped), or if the scaler steps on gradients of a loss that was not scaled.
+        `update` is called without either of them, or if a parameter is in half precision. It is silent if the optimizer
+        steps directly on gradients of a scaled loss, which are 65536 times too large (after `unscale_` they are right,
+        but a step on infinite ones is not skipped), or if the scaler steps on gradients of a loss that was not scaled.
 
         An `Accelerator` and a `Fabric` have such a scaler inside: `accelerator.backward(loss)` scales the loss, and
         divides it by the number of iterations that are accumulated. `loss.backward()` does neither.
@@ -56,6 +57,7 @@ class AmpOrder(EventRule[_Event]):
         r"step\(\) has already been called since the last update",
         r"unscale_\(\) has already been called",
         r"unscale_\(\) is being called after step",
+        "Attempting to unscale FP16 gradients",
     )
     bad = """\
 import torch
@@ -87,7 +89,12 @@ for step in range(2):
     def check(self, event: _Event) -> Report | None:
         """Report at the call of the scaler or the optimizer."""
         if isinstance(event, refusal.ScalerOutOfOrder):
-            return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=_HINT)
+            hint = (
+                "keep the parameters in float32, and run the forward under `autocast`"
+                if event.kind == "half"
+                else _HINT
+            )
+            return Report(event.node, f"{_RAISES[event.kind]}: torch raises here", hint=hint)
         if isinstance(event, fault.EngineBypassed):
             return Report(
                 event.node,
