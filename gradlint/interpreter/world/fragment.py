@@ -243,7 +243,7 @@ def _role(name: str, uses: Uses) -> tuple[_Role | None, AssumptionKind]:
     for role, word, methods in _ENGINES:
         if (word in name.lower()) + ("backward" in uses.attributes) + bool(methods & uses.attributes) > 1:
             return role, "use"
-    if "step" in uses.attributes and not uses.called and guesses.is_scheduler(name):
+    if _is_scheduler(name, uses):
         return "a learning rate scheduler", "name"
     if _is_optimizer(name, uses):
         return "an optimizer", "use" if "zero_grad" in uses.attributes else "name"
@@ -283,6 +283,12 @@ def _is_optimizer(name: str, uses: Uses) -> bool:
     steps, clears = "step" in uses.attributes, "zero_grad" in uses.attributes
     own = STEP_OF in uses.attributes  # As `policy_optim.step(loss)`: torch's takes nothing but a closure.
     return steps + clears + guesses.is_optimizer(name) > 1 and not uses.called and not own
+
+
+def _is_scheduler(name: str, uses: Uses) -> bool:
+    # torch's give their rates alone: one with `get_value` is the program's own.
+    gets = {one for one in uses.attributes if one.startswith("get_")} - {"get_lr", "get_last_lr"}
+    return "step" in uses.attributes and not uses.called and guesses.is_scheduler(name) and not gets
 
 
 def _is_loss(name: str, uses: Uses) -> bool:
