@@ -10,10 +10,10 @@ import torch
 
 from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import CUT, Label, freed_by, label_of, leaves_of, node_of, nodes_below
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.written import own_frames
 from gradlint.domain.fault.backward import GradientWithoutGraph

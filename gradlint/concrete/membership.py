@@ -11,10 +11,10 @@ import torch
 from torch import nn
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import label_of, leaves_of, nodes_below
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as modules_fault

@@ -18,9 +18,9 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from gradlint.concrete import losses
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.modules import DropoutAlwaysOn
 from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissing

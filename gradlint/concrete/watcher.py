@@ -11,9 +11,10 @@ from torch import nn
 
 from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf, Training
+from gradlint.concrete.training import Training
 from gradlint.domain.event import Fault
 
 Tensor = torch.Tensor

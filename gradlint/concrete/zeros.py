@@ -13,10 +13,10 @@ from typing import Any
 import torch
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import Way, on_the_way_to
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.numerics import ZeroGradient
