@@ -336,7 +336,10 @@ class Machine(TorchFunctionMode):
             self.tell("step_begins", optimizer, leaves, place)
 
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
-        """Note that an optimizer has written its parameters."""
+        """Note that an optimizer has written its parameters; of a step with a closure, watchers hear both here."""
+        begun = self.training.closed(optimizer)
+        if begun is not None:
+            self.tell("step_begins", optimizer, *begun)
         place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
         if place is not None:

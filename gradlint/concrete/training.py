@@ -227,6 +227,13 @@ class Training:
             leaf.idle.clear()
         steps.seen = steps.lost
 
+    def closed(self, optimizer: Any) -> tuple[list[Leaf], Place] | None:
+        """Return the leaves and the place of a step with a closure that is over, if it has used a backward."""
+        steps = self._optimizers.get(id(optimizer))
+        if self.closing is None or steps is None or self.stepping is None:
+            return None
+        return (steps.leaves, self.stepping) if any(leaf.filled for leaf in steps.leaves) else None
+
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> Place | None:
         """Note that the gradients are used; return where."""
         place, self.stepping = self.stepping, None

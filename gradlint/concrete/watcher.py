@@ -85,7 +85,7 @@ class Watcher:
         """Hear of a backward that has raised."""
 
     def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
-        """Hear of a step that is about to use gradients; not of one with a closure."""
+        """Hear of a step that is about to use gradients; of one with a closure in which a backward ran, after it."""
 
     def step_ended(self, optimizer: Any, place: Place) -> None:
         """Hear of a step that has written its parameters."""
