@@ -186,7 +186,7 @@ class Growth(Watcher):
         self._sought[key] = self._sought.get(key, 0) + 1
         wanted = {id(one) for one in alive}
         whose = lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None  # noqa: E731
-        holder = holder_of(whose) or unfinished_holder_of(whose)
+        holder = holder_of(whose) or (unfinished_holder_of(whose) if spent else None)
         is_state = holder is None and not spent
         if is_state and (holder := holder_of(whose, carried=True)) is not None:
             holder = holder._replace(place=place)

@@ -32,6 +32,7 @@ _ITEMS = 64
 PLAIN = (str, bytes, int, float, type, ModuleType, torch.optim.Optimizer)
 """Values in which nothing is looked for."""
 _KEYS = re.compile(r"\[[^\[\]]*\]")
+_ENDS = (".item", ".detach", ".tolist", ".numpy")
 _ADDS = ("append", "appendleft", "extend", "insert")
 
 
@@ -216,6 +217,7 @@ def grown(path: str, filename: str, owner: type | None) -> Spot | None:
     grows = list(_growing(filename))
     masked = _KEYS.sub("[]", path)
     found = [node for node, target in grows if ast.unparse(target) == path]
+    found = [node for node in found if not _is_plain(node)] or found
     found = found or [node for node, target in grows if _KEYS.sub("[]", ast.unparse(target)) == masked]
     methods = () if found or owner is None else (one for one in vars(owner).values() if isinstance(one, FunctionType))
     method = next(iter(methods), None)
@@ -233,6 +235,13 @@ def grown(path: str, filename: str, owner: type | None) -> Spot | None:
             if node.lineno in rows and _KEYS.sub("[]", ast.unparse(target)) == f"self.{masked.rpartition('.')[2]}"
         ]
     return spot_of(filename, found[0]) if found else None
+
+
+def _is_plain(node: ast.AST) -> bool:
+    """Return whether what is added to a container is a number, or has no graph."""
+    given = node.args[-1] if isinstance(node, ast.Call) and node.args else getattr(node, "value", None)
+    name = ast.unparse(given.func) if isinstance(given, ast.Call) else ""
+    return isinstance(given, ast.Constant) or name in ("float", "int") or name.endswith(_ENDS)
 
 
 def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:

@@ -42,6 +42,7 @@ class Network:
 
     `varies`: it computes otherwise in training than in evaluation.
     `evaluated` and `trained` are where the program has switched it last, `steps` how many steps there were by then.
+    `turned`: `train()` was called of it, and not of a module around it alone, which leaves a part in evaluation mode.
     `looked`: it was called since, under `no_grad`, in evaluation mode. `stepped` is how
     many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
     """
@@ -54,6 +55,7 @@ class Network:
     steps: int = -1
     stepped: int = 0
     last: int = -1
+    turned: bool = False
     looked: bool = False
     wrong: int = 0
     backward: Place | None = None
@@ -107,6 +109,7 @@ class Modes(Watcher):
                 network.steps = self.training.steps
                 if training:
                     network.trained, network.evaluated = place, None
+                    network.turned = network.turned or part is module
                 else:
                     network.evaluated, network.looked = place, False
 
@@ -199,7 +202,7 @@ class Modes(Watcher):
             if mode:
                 network.stepped += 1
             elif network.evaluated is not None and network.backward is not None:
-                if not network.stepped and not network.looked:
+                if not network.stepped and not network.looked and not network.turned:
                     continue  # It is trained in evaluation mode from the beginning on: that is meant.
                 network.wrong += 1
                 if network.wrong >= 2 and network.varies:

@@ -48,7 +48,7 @@ class Skips(Watcher):
                 node.metadata[_WRITTEN] = True
                 self._has_written = True
         elif self._has_written and len(it.given) > 1 and it.place.key not in self._found:
-            nodes = [one.grad_fn for one in it.given if one.requires_grad]
+            nodes: list[Any] = [one.grad_fn for one in it.given if one.requires_grad]
             for written in nodes:
                 if written is not None and _WRITTEN in written.metadata:
                     self._joined(written, [one for one in nodes if one is not written], it)
