@@ -254,6 +254,15 @@ def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
             yield node, node.target
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             yield node, node.targets[0].value
+        elif isinstance(node, ast.Assign) and _continues(node):
+            yield node, node.targets[0]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.ListComp):
             made.append((node.value, node.targets[0]))
     yield from made
+
+
+def _continues(node: ast.Assign) -> bool:
+    """Return whether a list is made of what a variable is, and more, and assigned to it."""
+    name = ast.unparse(node.targets[0])
+    is_joined = isinstance(node.value, (ast.List, ast.Tuple, ast.BinOp))
+    return is_joined and any(isinstance(one, ast.expr) and ast.unparse(one) == name for one in ast.walk(node.value))

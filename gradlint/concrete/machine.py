@@ -113,6 +113,10 @@ class Machine(TorchFunctionMode):
         self.on = False
         self.partial = True
         self.inside.clear()
+        self.forget()
+
+    def forget(self) -> None:
+        """Have watchers drop what another line might have made right: it runs unseen, or the program has failed."""
         for one in self.watchers:
             one.paused()
 

@@ -235,10 +235,11 @@ class Membership(Watcher):
             return
         for part in network.modules():
             own = [one for one in part.parameters() if one.requires_grad]
-            if own and not any(id(one) in held for one in own):
+            if own and not any(self.training.leaf(one).held for one in own):
                 self._forgotten(own[0], made)
                 break
-            direct = [one for one in part.parameters(recurse=False) if one.requires_grad and id(one) not in held]
+            direct = [one for one in part.parameters(recurse=False) if one.requires_grad]
+            direct = [one for one in direct if not self.training.leaf(one).held]
             if direct and not type(part).__module__.startswith("torch."):
                 self._forgotten(direct[0], made, random=False)
                 break
@@ -250,10 +251,13 @@ class Membership(Watcher):
                 return
 
     def _loose(self, made: Optimized) -> None:
-        """Note parameters of no module, in variables of the program, that each backward gives gradients."""
+        """Note parameters of no module, in variables or of `self`, that each backward gives gradients."""
         loose = [leaf for leaf in self.training.leaves() if leaf.filled and leaf.backwards >= _LOOKS and not leaf.name]
         for frame in own_frames(sys._getframe(1)) if loose else ():
-            for name, value in list(frame.f_locals.items()):
+            variables = dict(frame.f_locals)
+            owner = variables.get("self")
+            more = {} if owner is None or isinstance(owner, nn.Module) else getattr(owner, "__dict__", {})
+            for name, value in (variables | {f"self.{name}": one for name, one in more.items()}).items():
                 leaf = self.training.leaf(value) if isinstance(value, nn.Parameter) else None
                 spot = None if leaf not in loose else _assigned(name, frame.f_code.co_filename)
                 if leaf is not None and spot is not None:
@@ -276,7 +280,7 @@ class Membership(Watcher):
             if constant:
                 yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
         found = [one for one in self._candidates.values() if _is_forgotten(one.leaf)]
-        for one in found or self._alone():
+        for one in {(one.kind, one.leaf): one for one in reversed(found or list(self._alone()))}.values():
             yield Seen(one.kind, one.place, one.fields)
 
     def _alone(self) -> Iterator[Candidate]:
@@ -299,6 +303,6 @@ def _assigned(name: str, filename: str) -> Spot | None:
     found = [
         node.value
         for node in nodes_of(filename)
-        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+        if isinstance(node, ast.Assign) and any(ast.unparse(one) == name for one in node.targets)
     ]
     return spot_of(filename, found[0]) if len(found) == 1 and isinstance(found[0], ast.Call) else None

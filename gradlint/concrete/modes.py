@@ -124,12 +124,19 @@ class Modes(Watcher):
             self._called.append((network, module.training))
         elif not module.training:
             network.looked = True
-        elif network.stepped and network.steps <= network.last:
+        elif (trained := self._trained(network)).stepped and network.steps <= trained.last:
             now = self.training.number, self.training.steps
             _, runs = self._runs.setdefault(place.key, (place, Runs(network, now)))
             runs.number = runs.number + 1 if runs.since == now else 1
             runs.since, runs.most = now, max(runs.most, runs.number)
             self._evaluated = network, place
+
+    def _trained(self, network: Network) -> Network:
+        """Return a network that is trained, of which this one is a part; itself if it is none."""
+        module = network.module()
+        around = () if network.stepped else (one for one in self._kept if one.stepped and one.module() is not None)
+        parts = (one for one in around if any(part is module for part in one.module().modules()))  # type: ignore[union-attr]
+        return next(parts, network)
 
     def operated(self, it: Operation) -> None:
         """Look at dropout that the program calls itself: it follows the mode of the module, or is not given any.

@@ -116,6 +116,8 @@ class Watch:
         self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
         if self.machine.asked is not None:
             self.machine.guarded(self.machine.asked.ended)
+        if isinstance(error, Exception):
+            self.machine.guarded(self.machine.forget)
         if whole and error is None and not self.machine.over:
             self._program_ended()
         self.machine.end()
