@@ -189,7 +189,9 @@ class Training:
         if steps is None or steps.optimizer() is not optimizer:
             steps = self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer))
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
-        steps.leaves = leaves = [self.leaf(one) for one in parameters]
+        if [*map(id, parameters)] != [*map(id, [leaf.tensor() for leaf in steps.leaves])]:
+            steps.leaves = [self.leaf(one) for one in parameters]
+        leaves = steps.leaves
         if closure:
             self.closing = self.number
         else:
