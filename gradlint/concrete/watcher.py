@@ -128,6 +128,12 @@ class Watcher:
         yield from ()
 
 
+def forget(watchers: list[Watcher]) -> None:
+    """Have watchers drop what another line might have made right: it runs unseen, or the program has failed."""
+    for one in watchers:
+        one.paused()
+
+
 def hearing(watchers: list[Watcher], method: str) -> list[Any]:
     """Return the methods of this name that a watcher overrides."""
     base = getattr(Watcher, method)

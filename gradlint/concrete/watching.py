@@ -23,6 +23,7 @@ from gradlint.concrete.replaced import Replaced, announcing, followed, heralded
 from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
+from gradlint.concrete.watcher import forget
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
@@ -117,7 +118,7 @@ class Watch:
         if self.machine.asked is not None:
             self.machine.guarded(self.machine.asked.ended)
         if isinstance(error, Exception):
-            self.machine.guarded(self.machine.forget)
+            self.machine.guarded(forget, self.machine.watchers)
         if whole and error is None and not self.machine.over:
             self._program_ended()
         self.machine.end()
