@@ -8,14 +8,13 @@ from __future__ import annotations
 import sys
 from collections import Counter, deque
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import nn
 
 from gradlint.concrete.calls import tensors_in
-from gradlint.concrete.holders import grown, is_ours, items_of
+from gradlint.concrete.holders import PLAIN, grown, is_ours, items_of
 from gradlint.concrete.places import Spot
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.written import own_frames
@@ -26,7 +25,7 @@ _GROWS = 3
 """So many counts in a row must each be greater than the one before."""
 _DEPTH = 3
 _MOST = 10_000
-_PLAIN = (str, bytes, int, float, type, ModuleType, nn.Module, torch.optim.Optimizer)
+_PLAIN = (*PLAIN, nn.Module)
 
 
 class Alive(Watcher):

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.modules import ModuleBuiltInForward
 

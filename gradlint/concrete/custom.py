@@ -30,6 +30,8 @@ class Custom(Watcher):
         self._found: dict[tuple[str, tuple[int, int]], Seen] = {}
         self._judged: set[Any] = set()
         self._hooks: list[Any] = []
+        self._others: set[type] = set()
+        """The classes of nodes that are torch's own."""
         self.wrote: list[tuple[weakref.ref[Any], weakref.ref[Tensor], Place]] = []
         """The writes to inputs since the last operation outside of a custom function."""
 
@@ -54,8 +56,11 @@ class Custom(Watcher):
     def backward_begins(self, call: Call, place: Place) -> None:
         """Look at the functions that a backward runs through."""
         for way in call.ways:
-            node = way.node
+            node, kind = way.node, type(way.node)
+            if kind in self._others:
+                continue
             if not isinstance(node, BackwardCFunction):
+                self._others.add(kind)
                 continue
             wrote = node.metadata.get(_UNMARKED)
             if wrote is not None:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
-from gradlint.concrete.training import Leaf
 
 _VALUELESS = ("_like", "new_")
 """Operations that take no value from a tensor, but its shape and type."""

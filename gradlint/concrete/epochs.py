@@ -10,9 +10,9 @@ from typing import Any
 from torch.utils.data import distributed
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.training_loop import EpochNotSet, SchedulerBeforeOptimizer
 

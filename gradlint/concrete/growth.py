@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from gradlint.concrete.calls import Call, tensors_in
-from gradlint.concrete.holders import Holder, held_at_the_end, holder_of
+from gradlint.concrete.holders import Holder, held_at_the_end, holder_of, unfinished_holder_of
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import LIFE, Fate, Life, freed_by, is_freed, label_of, sequence_number
@@ -35,7 +35,7 @@ _RETAINED = "gradlint.retained"
 _CARRIED = "gradlint.carried"
 _SEARCHED = (4, 5, 7, 10)
 """The iterations of a sample after which the frames are searched: a sum over an epoch may be short."""
-_UNWATCHED = 256
+_UNWATCHED = 48
 """So many iterations are over before the first search between samples."""
 _ENDS = 100_000
 
@@ -186,7 +186,7 @@ class Growth(Watcher):
         self._sought[key] = self._sought.get(key, 0) + 1
         wanted = {id(one) for one in alive}
         whose = lambda node: id(life) if id(life := node.metadata.get(LIFE)) in wanted else None  # noqa: E731
-        holder = holder_of(whose)
+        holder = holder_of(whose) or (unfinished_holder_of(whose) if spent else None)
         is_state = holder is None and not spent
         if is_state and (holder := holder_of(whose, carried=True)) is not None:
             holder = holder._replace(place=place)

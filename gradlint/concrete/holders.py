@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 from collections import deque
@@ -28,7 +29,10 @@ _NODES = 20_000
 _GROWS = UPDATES | JOINS
 """What makes a value of the last iteration and the next one."""
 _ITEMS = 64
+PLAIN = (str, bytes, int, float, type, ModuleType, torch.optim.Optimizer)
+"""Values in which nothing is looked for."""
 _KEYS = re.compile(r"\[[^\[\]]*\]")
+_ENDS = (".item", ".detach", ".tolist", ".numpy")
 _ADDS = ("append", "appendleft", "extend", "insert")
 
 
@@ -60,6 +64,29 @@ def holder_of(key: Key, *, below: bool = False, carried: bool = False, shallow: 
         if found is not None:
             return found
     return None
+
+
+def unfinished_holder_of(key: Key) -> Holder | None:
+    """Return the list that a comprehension is making, if it holds graphs of several iterations: no variable has it."""
+    for frame in own_frames(sys._getframe(1)):
+        name, place = frame.f_code.co_filename, Place(frame.f_code, frame.f_lasti)
+        lists = [node for node in nodes_of(name) if isinstance(node, ast.ListComp) and _encloses(node, place.range)]
+        for made in gc.get_objects() if lists else ():
+            if type(made) is not list or len(made) < _ENOUGH or not isinstance(made[-1], torch.Tensor):
+                continue
+            nodes = [node for one in made if isinstance(one, torch.Tensor) and (node := node_of(one)) is not None]
+            if len({key(node) for node in nodes} - {None}) >= _ENOUGH:
+                return Holder("", spot_of(name, lists[-1]), True, nodes[0])
+    return None
+
+
+def _encloses(node: ast.expr, inner: tuple[int, int | None, int | None, int | None]) -> bool:
+    """Return whether an instruction of this range belongs to a node."""
+    row, end, start, stop = inner
+    first, last = (node.lineno, node.col_offset), (node.end_lineno or row, node.end_col_offset or 0)
+    if start is None or stop is None:
+        return first[0] <= row <= last[0]
+    return first <= (row, start) and (end or row, stop) <= last
 
 
 def held_at_the_end(key: Key) -> Holder | None:
@@ -94,7 +121,7 @@ class _Search(NamedTuple):
         inner = owner if is_listed else type(value)
         if depth == 0 and not is_listed:
             return None
-        if id(value) in self.known or isinstance(value, (str, bytes, int, float, type, ModuleType)) or is_ours(value):
+        if id(value) in self.known or isinstance(value, PLAIN) or is_ours(value):
             return None
         self.known.add(id(value))
         items = list(items_of(value))
@@ -174,7 +201,7 @@ def items_of(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f".{name}", one) for name, one in list(vars(value).items()))
     elif isinstance(value, nn.Module):
         yield from ((f".{name}", one) for name, one in list(vars(value).items()) if not name.startswith("_"))
-        yield from ((f".{name}", one) for name, one in (*value.named_parameters(), *value.named_buffers()))
+        yield from ((f".{name}", one) for name, one in value.named_buffers())
 
 
 def _is_empty(cell: Any) -> bool:
@@ -190,6 +217,7 @@ def grown(path: str, filename: str, owner: type | None) -> Spot | None:
     grows = list(_growing(filename))
     masked = _KEYS.sub("[]", path)
     found = [node for node, target in grows if ast.unparse(target) == path]
+    found = [node for node in found if not _is_plain(node)] or found
     found = found or [node for node, target in grows if _KEYS.sub("[]", ast.unparse(target)) == masked]
     methods = () if found or owner is None else (one for one in vars(owner).values() if isinstance(one, FunctionType))
     method = next(iter(methods), None)
@@ -209,8 +237,16 @@ def grown(path: str, filename: str, owner: type | None) -> Spot | None:
     return spot_of(filename, found[0]) if found else None
 
 
+def _is_plain(node: ast.AST) -> bool:
+    """Return whether what is added to a container is a number, or has no graph."""
+    given = node.args[-1] if isinstance(node, ast.Call) and node.args else getattr(node, "value", None)
+    name = ast.unparse(given.func) if isinstance(given, ast.Call) else ""
+    return isinstance(given, ast.Constant) or name in ("float", "int") or name.endswith(_ENDS)
+
+
 def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
-    """Yield the nodes of a file by which containers grow, each with the container."""
+    """Yield the nodes of a file by which containers grow, or else are made, each with the container."""
+    made = []
     for node in nodes_of(filename):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS:
             yield node, node.func.value
@@ -218,3 +254,15 @@ def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
             yield node, node.target
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
             yield node, node.targets[0].value
+        elif isinstance(node, ast.Assign) and _continues(node):
+            yield node, node.targets[0]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.ListComp):
+            made.append((node.value, node.targets[0]))
+    yield from made
+
+
+def _continues(node: ast.Assign) -> bool:
+    """Return whether a list is made of what a variable is, and more, and assigned to it."""
+    name = ast.unparse(node.targets[0])
+    is_joined = isinstance(node.value, (ast.List, ast.Tuple, ast.BinOp))
+    return is_joined and any(isinstance(one, ast.expr) and ast.unparse(one) == name for one in ast.walk(node.value))

@@ -10,26 +10,22 @@ import torch
 
 from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import CUT, Label, freed_by, label_of, leaves_of, node_of, nodes_below
-from gradlint.concrete.training import Leaf
+from gradlint.concrete.tape import CUT, freed_by, leaves_of, node_of, nodes_below
+from gradlint.concrete.terms import linear_nodes
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.concrete.written import own_frames
 from gradlint.domain.fault.backward import GradientWithoutGraph
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.training_loop import BackwardMissing
-from gradlint.facts.aliases import canonical
-from gradlint.facts.traits import JOINS, MEANS, RESHAPES, SCALES, SUMS
 
 _MEANT = ("detach", "no_grad", "data")
 """What is written to cut off a part of a loss on purpose, too."""
 _NUMBERS = ("item", "numpy")
 _COPIES = ("rewrap", *_NUMBERS)
 """What is no way to take a value from itself in a loss: who writes it wants its gradient."""
-_TERMS = 256
-_PASSES = MEANS | RESHAPES
-"""What of each element of its input adds a part to a loss."""
 _OFTEN = 2
 """So many losses in a row must have a constant term, and none of that place another one."""
 
@@ -97,7 +93,7 @@ class Lost(Watcher):
 
     def _add_up(self, call: Call, place: Place) -> None:
         """Note the terms of a loss that are cut off; a value less itself without its graph is meant."""
-        linear = _linear(call.roots)
+        linear = linear_nodes(call.roots)
         both = set().union(*(node.metadata.get(CUT, ()) for node in linear)) if self.training.cuts else set()
         constant: dict[tuple[int, int], bool] = {}
         for label in linear.values():
@@ -164,21 +160,3 @@ def _fields(cut: Cut, leaf: Leaf | None, backward: Place) -> dict[str, object]:
     return {
         "kind": cut.kind, "op": cut.op, "leaf": made, "backward": backward, "raises": False, "parameter": parameter,
     }  # fmt: skip
-
-
-def _linear(roots: list[torch.Tensor]) -> dict[Any, Label | None]:
-    """Return the nodes of which a loss of one element is a sum, or a mean, with the labels of those that add terms."""
-    stack: list[Any] = [root.grad_fn for root in roots if root.numel() == 1 and root.grad_fn is not None]
-    found: dict[Any, Label | None] = {}
-    while stack and len(found) < _TERMS:
-        node = stack.pop()
-        label = None if node in found else label_of(node)
-        found.setdefault(node, None)
-        op = "" if label is None else canonical(label.op)
-        below = [one for one, _ in node.next_functions if one is not None] if label is not None else []
-        if op in SUMS or op in JOINS:
-            found[node] = label
-            stack += below
-        elif op in _PASSES or (op in SCALES and len(below) == 1):
-            stack += below
-    return found

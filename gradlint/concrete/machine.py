@@ -31,7 +31,7 @@ from gradlint.concrete.places import Line, Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
-from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, hearing
+from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, forget, hearing
 from gradlint.concrete.watchers import WATCHERS
 from gradlint.concrete.writes import Writes, memories_of, memory_of
 
@@ -113,8 +113,7 @@ class Machine(TorchFunctionMode):
         self.on = False
         self.partial = True
         self.inside.clear()
-        for one in self.watchers:
-            one.paused()
+        forget(self.watchers)
 
     def resume(self) -> None:
         """Watch again; what may have changed unseen is known no more."""
@@ -322,8 +321,7 @@ class Machine(TorchFunctionMode):
                 leaf.random = leaf.random or draws(func, name)
                 leaf.loaded = leaf.backwards if name == "copy_" else leaf.loaded
                 leaf.constant = name in CONSTANTS
-            key = memory_of(one)
-            if key is not None:
+            if (key := memory_of(one)) is not None:
                 self.writes.note(key, name, place)
         self.training.written(self.hidden.sources_of(written), name, place, caller.f_code.co_filename)
         self.hidden.written(written)
@@ -336,7 +334,9 @@ class Machine(TorchFunctionMode):
             self.tell("step_begins", optimizer, leaves, place)
 
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> None:
-        """Note that an optimizer has written its parameters."""
+        """Note that an optimizer has written its parameters; of a step with a closure, watchers hear both here."""
+        if (begun := self.training.closed(optimizer)) is not None:
+            self.tell("step_begins", optimizer, *begun)
         place = self.training.step_ended(optimizer, closure)
         self.measures.step_ended()
         if place is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -11,11 +13,12 @@ import torch
 from torch import nn
 
 from gradlint.concrete.calls import Call
-from gradlint.concrete.places import Place
+from gradlint.concrete.leaf import Leaf
+from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import label_of, leaves_of, nodes_below
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
+from gradlint.concrete.written import nodes_of, own_frames, spot_of
 from gradlint.domain.event import Event
 from gradlint.domain.fault import modules as modules_fault
 from gradlint.domain.fault import optimizers as fault
@@ -212,6 +215,9 @@ class Membership(Watcher):
             self._looked[key] += 1
             if self._looked[key] <= _LOOKS:
                 self._late(network, held, made, place, trained)
+        self._looked[0, id(optimizer)] += 1
+        if trained and self._looked[0, id(optimizer)] == _LOOKS:
+            self._loose(made)
         filled = next((leaf.filled for leaf in leaves if leaf.filled is not None), None)
         if filled is not None and trained:
             self._after.setdefault(filled.key, made.place)
@@ -229,10 +235,11 @@ class Membership(Watcher):
             return
         for part in network.modules():
             own = [one for one in part.parameters() if one.requires_grad]
-            if own and not any(id(one) in held for one in own):
+            if own and not any(self.training.leaf(one).held for one in own):
                 self._forgotten(own[0], made)
                 break
-            direct = [one for one in part.parameters(recurse=False) if one.requires_grad and id(one) not in held]
+            direct = [one for one in part.parameters(recurse=False) if one.requires_grad]
+            direct = [one for one in direct if not self.training.leaf(one).held]
             if direct and not type(part).__module__.startswith("torch."):
                 self._forgotten(direct[0], made, random=False)
                 break
@@ -242,6 +249,20 @@ class Membership(Watcher):
                 fields = {"made": leaf.made, "step": place}
                 self._note(Candidate(fault.ParameterTooLate, made.place, fields, leaf))
                 return
+
+    def _loose(self, made: Optimized) -> None:
+        """Note parameters of no module, in variables or of `self`, that each backward gives gradients."""
+        loose = [leaf for leaf in self.training.leaves() if leaf.filled and leaf.backwards >= _LOOKS and not leaf.name]
+        for frame in own_frames(sys._getframe(1)) if loose else ():
+            variables = dict(frame.f_locals)
+            owner = variables.get("self")
+            more = {} if owner is None or isinstance(owner, nn.Module) else getattr(owner, "__dict__", {})
+            for name, value in (variables | {f"self.{name}": one for name, one in more.items()}).items():
+                leaf = self.training.leaf(value) if isinstance(value, nn.Parameter) else None
+                spot = None if leaf not in loose else _assigned(name, frame.f_code.co_filename)
+                if leaf is not None and spot is not None:
+                    fields = {"made": spot, "backward": leaf.filled}
+                    self._note(Candidate(fault.ParameterForgotten, made.place, fields, leaf))
 
     def _forgotten(self, parameter: nn.Parameter, made: Optimized, random: bool = True) -> None:
         """Note a network, or a part of one, with weights, random ones or others, that get gradients now."""
@@ -259,7 +280,7 @@ class Membership(Watcher):
             if constant:
                 yield Seen(fault.ConstantsInOptimizer, made, {"step": step})
         found = [one for one in self._candidates.values() if _is_forgotten(one.leaf)]
-        for one in found or self._alone():
+        for one in {(one.kind, one.leaf): one for one in reversed(found or list(self._alone()))}.values():
             yield Seen(one.kind, one.place, one.fields)
 
     def _alone(self) -> Iterator[Candidate]:
@@ -275,3 +296,13 @@ class Membership(Watcher):
 def _is_forgotten(leaf: Leaf) -> bool:
     """Return whether a leaf gets gradients, and nothing uses them."""
     return leaf.backwards > 0 and not (leaf.held or leaf.is_trained_on or leaf.read or leaf.stepped)
+
+
+def _assigned(name: str, filename: str) -> Spot | None:
+    """Return the only call of a file of which a name is the result."""
+    found = [
+        node.value
+        for node in nodes_of(filename)
+        if isinstance(node, ast.Assign) and any(ast.unparse(one) == name for one in node.targets)
+    ]
+    return spot_of(filename, found[0]) if len(found) == 1 and isinstance(found[0], ast.Call) else None

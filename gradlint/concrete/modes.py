@@ -18,9 +18,9 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from gradlint.concrete import losses
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.modules import DropoutAlwaysOn
 from gradlint.domain.fault.training_loop import EvalModeMissing, TrainModeMissing
@@ -42,6 +42,7 @@ class Network:
 
     `varies`: it computes otherwise in training than in evaluation.
     `evaluated` and `trained` are where the program has switched it last, `steps` how many steps there were by then.
+    `turned`: `train()` was called of it, and not of a module around it alone, which leaves a part in evaluation mode.
     `looked`: it was called since, under `no_grad`, in evaluation mode. `stepped` is how
     many steps it was trained by, in training mode; `backward` a backward in evaluation mode.
     """
@@ -54,6 +55,7 @@ class Network:
     steps: int = -1
     stepped: int = 0
     last: int = -1
+    turned: bool = False
     looked: bool = False
     wrong: int = 0
     backward: Place | None = None
@@ -107,6 +109,7 @@ class Modes(Watcher):
                 network.steps = self.training.steps
                 if training:
                     network.trained, network.evaluated = place, None
+                    network.turned = network.turned or part is module
                 else:
                     network.evaluated, network.looked = place, False
 
@@ -121,12 +124,19 @@ class Modes(Watcher):
             self._called.append((network, module.training))
         elif not module.training:
             network.looked = True
-        elif network.stepped and network.steps <= network.last:
+        elif (trained := self._trained(network)).stepped and network.steps <= trained.last:
             now = self.training.number, self.training.steps
             _, runs = self._runs.setdefault(place.key, (place, Runs(network, now)))
             runs.number = runs.number + 1 if runs.since == now else 1
             runs.since, runs.most = now, max(runs.most, runs.number)
             self._evaluated = network, place
+
+    def _trained(self, network: Network) -> Network:
+        """Return a network that is trained, of which this one is a part; itself if it is none."""
+        module = network.module()
+        around = () if network.stepped else (one for one in self._kept if one.stepped and one.module() is not None)
+        parts = (one for one in around if any(part is module for part in one.module().modules()))  # type: ignore[union-attr]
+        return next(parts, network)
 
     def operated(self, it: Operation) -> None:
         """Look at dropout that the program calls itself: it follows the mode of the module, or is not given any.
@@ -199,7 +209,7 @@ class Modes(Watcher):
             if mode:
                 network.stepped += 1
             elif network.evaluated is not None and network.backward is not None:
-                if not network.stepped and not network.looked:
+                if not network.stepped and not network.looked and not network.turned:
                     continue  # It is trained in evaluation mode from the beginning on: that is meant.
                 network.wrong += 1
                 if network.wrong >= 2 and network.varies:

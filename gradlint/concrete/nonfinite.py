@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.scaling import SCALED
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import Way, label_of, saved
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.numerics import MaskedSingularity, NonfiniteGradient, NonfiniteValue, SingularPoint
 from gradlint.facts import traits

@@ -13,9 +13,9 @@ from torch.amp import grad_scaler
 from torch.nn.utils import clip_grad
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault import training_loop as fault
 

@@ -23,6 +23,9 @@ CUT = "gradlint.cut"
 """In the metadata of a node whose result, or what is made of it, is also used without its graph: where it was cut."""
 _FREED = "gradlint.freed"
 
+_ACCUMULATES: Any = torch._C._functions.AccumulateGrad  # type: ignore[attr-defined]
+"""The class of the nodes of leaves."""
+
 STALE = "has been modified by an inplace operation"
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 FREED = "Trying to backward through the graph a second time"
@@ -115,7 +118,9 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
             continue
         found[node] = Way(node, label)
         for below, _ in node.next_functions:
-            if below is not None and below not in found:
+            if type(below) is _ACCUMULATES:
+                found.setdefault(below, Way(below, label))
+            elif below is not None and below not in found:
                 own = below.metadata.get(LABEL)
                 if own is None and not isinstance(below, BackwardCFunction):
                     own = None if since and below._sequence_nr() < since else label
@@ -125,7 +130,7 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
 
 def leaves_of(ways: Iterable[Way]) -> list[torch.Tensor]:
     """Return the leaves into which a backward through these nodes accumulates."""
-    return [way.node.variable for way in ways if type(way.node).__name__ == "AccumulateGrad"]
+    return [way.node.variable for way in ways if type(way.node) is _ACCUMULATES]
 
 
 def on_the_way_to(ways: Iterable[Way], roots: Iterable[Any], targets: set[Any]) -> list[Way]:
@@ -147,8 +152,10 @@ def on_the_way_to(ways: Iterable[Way], roots: Iterable[Any], targets: set[Any]) 
 
 
 def mark_freed(ways: Iterable[Way], place: Place) -> None:
-    """Note which backward has freed what these nodes have saved."""
+    """Note which backward has freed what these nodes have saved; the node of a leaf belongs to all of its graphs."""
     for way in ways:
+        if type(way.node) is _ACCUMULATES:
+            continue
         metadata = way.node.metadata
         metadata[_FREED] = place
         life = metadata.get(LIFE)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
+from gradlint.concrete.leaf import Leaf, Steps
 from gradlint.concrete.places import Place, Spot
 from gradlint.concrete.seen import Seen
 from gradlint.domain.fault import training_loop as fault
@@ -30,86 +30,6 @@ UNUSED = 3
 """So often the gradients of a backward must have been cleared, and never have been used."""
 _INSTALLED = torch.__path__[0]
 _OPTIM = torch.optim.__path__[0]
-
-
-@dataclass(eq=False)
-class Leaf:
-    """A leaf: since its gradient was cleared last, the backward that filled it and the step that used it.
-
-    `dropped` is what was cleared before any step, with the backward. `known` is False where the gradient was
-    written by the program itself, so that nothing is said of it until it is cleared. `untouched`: it requires grad,
-    and no step has found a gradient. `idle`: how many backwards in a row were cleared that no step has used, the
-    last ones of the same place, with the place that has cleared them, an optimizer. `began` is the version of the
-    leaf when that began, `version` that of the last. `scaled`: the gradient is that of a scaled loss. `stepped`: an
-    optimizer has stepped over it, with a gradient or without. `read`: after a backward, code outside of torch looks
-    at the gradient, or may write through `.data`; `looked`: the user's own code does. `held`: an optimizer has been
-    given it. `born` numbers the leaves as they come. `random`: it was drawn; `constant`: what has written it last
-    fills it with one number. `loaded`: how many backwards there were when it was copied from elsewhere last; -1 if
-    it never was. `built` is where the module was made that has registered it. `lost`: something else is said of why
-    no gradient reaches it. `hack`: it was made a leaf at a place, after a cut. Of so many gradients that were
-    `checked`, so many were all `zeros`. `asked`: the program has read the gradient since the backward.
-    """
-
-    tensor: weakref.ref[Tensor]
-    made: Place | None = None
-    built: Place | None = None
-    random: bool = False
-    constant: bool = False
-    name: str = ""
-    filled: Place | None = None
-    used: Place | None = None
-    dropped: tuple[Place, Place] | None = None
-    known: bool = True
-    backwards: int = 0
-    untouched: bool = True
-    since: int = 0
-    idle: list[tuple[Place, Place]] = field(default_factory=list)
-    unused: deque[tuple[Place, Place]] = field(default_factory=lambda: deque(maxlen=2))
-    began: int = 0
-    version: int = 0
-    stepped: bool = False
-    scaled: bool = False
-    unscaled: bool = False
-    read: bool = False
-    looked: bool = False
-    held: bool = False
-    born: int = 0
-    loaded: int = -1
-    lost: bool = False
-    checked: int = 0
-    zeros: int = 0
-    asked: bool = False
-    hack: tuple[Any, Place] | None = None
-
-    @property
-    def is_trained_on(self) -> bool:
-        """Return whether a backward has reached it after it was copied from elsewhere."""
-        return 0 <= self.loaded < self.backwards
-
-
-@dataclass
-class Steps:
-    """An optimizer: where it was `made`, how many of its steps found gradients, and the first that found none.
-
-    So many of its steps were `moving` its parameters, and so many were not, before any or after one: `still`; `idle` is
-    the first of those, with its learning rate. `schedule` is where a scheduler of its has stepped last.
-    """
-
-    optimizer: weakref.ref[Any]
-    made: Place | None = None
-    leaves: list[Leaf] = field(default_factory=list)
-    useful: int = 0
-    empty: Place | None = None
-    misplaced: tuple[Place, Place, Place] | None = None
-    cleared: tuple[Place, Place] | None = None
-    partial: tuple[Place, Place, Place] | None = None
-    whole: bool = False
-    lost: int = 0
-    seen: int = 0
-    moving: int = 0
-    still: int = 0
-    idle: tuple[Place, float | None] | None = None
-    schedule: Place | None = None
 
 
 class Training:
@@ -269,7 +189,9 @@ class Training:
         if steps is None or steps.optimizer() is not optimizer:
             steps = self._optimizers[id(optimizer)] = Steps(weakref.ref(optimizer))
         parameters = [one for group in optimizer.param_groups for one in group["params"]]
-        steps.leaves = leaves = [self.leaf(one) for one in parameters]
+        if [*map(id, parameters)] != [*map(id, [leaf.tensor() for leaf in steps.leaves])]:
+            steps.leaves = [self.leaf(one) for one in parameters]
+        leaves = steps.leaves
         if closure:
             self.closing = self.number
         else:
@@ -306,6 +228,13 @@ class Training:
                 steps.whole = True
             leaf.idle.clear()
         steps.seen = steps.lost
+
+    def closed(self, optimizer: Any) -> tuple[list[Leaf], Place] | None:
+        """Return the leaves and the place of a step with a closure that is over, if it has used a backward."""
+        steps = self._optimizers.get(id(optimizer))
+        if self.closing is None or steps is None or self.stepping is None:
+            return None
+        return (steps.leaves, self.stepping) if any(leaf.filled for leaf in steps.leaves) else None
 
     def step_ended(self, optimizer: Any, closure: Spot | None = None) -> Place | None:
         """Note that the gradients are used; return where."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
 from gradlint.concrete.tape import Way, label_of
-from gradlint.concrete.training import UNUSED, Leaf
+from gradlint.concrete.training import UNUSED
 from gradlint.concrete.watcher import Known, Watcher
 from gradlint.domain.fault.training_loop import StepMissing
 

@@ -11,9 +11,10 @@ from torch import nn
 
 from gradlint.concrete.calls import Call
 from gradlint.concrete.cuts import Cut
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place, Places
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.training import Leaf, Training
+from gradlint.concrete.training import Training
 from gradlint.domain.event import Fault
 
 Tensor = torch.Tensor
@@ -84,7 +85,7 @@ class Watcher:
         """Hear of a backward that has raised."""
 
     def step_begins(self, optimizer: Any, leaves: list[Leaf], place: Place) -> None:
-        """Hear of a step that is about to use gradients; not of one with a closure."""
+        """Hear of a step that is about to use gradients; of one with a closure in which a backward ran, after it."""
 
     def step_ended(self, optimizer: Any, place: Place) -> None:
         """Hear of a step that has written its parameters."""
@@ -125,6 +126,12 @@ class Watcher:
     def seen(self) -> Iterator[Seen]:
         """Yield what is known at the end."""
         yield from ()
+
+
+def forget(watchers: list[Watcher]) -> None:
+    """Have watchers drop what another line might have made right: it runs unseen, or the program has failed."""
+    for one in watchers:
+        one.paused()
 
 
 def hearing(watchers: list[Watcher], method: str) -> list[Any]:

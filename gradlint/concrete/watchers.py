@@ -16,6 +16,7 @@ from gradlint.concrete.names import Names
 from gradlint.concrete.nonfinite import Nonfinite
 from gradlint.concrete.scaling import Scaling
 from gradlint.concrete.scores import Scores
+from gradlint.concrete.skips import Skips
 from gradlint.concrete.statements import Statements
 from gradlint.concrete.wasted import Wasted
 from gradlint.concrete.watcher import Watcher
@@ -39,4 +40,5 @@ WATCHERS: tuple[type[Watcher], ...] = (
     Activations,
     Alive,
     Scores,
+    Skips,
 )

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 from functools import wraps
 from threading import get_ident
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,23 +19,17 @@ from torch.optim.lr_scheduler import LRScheduler
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Line, Place, Places, Spot
+from gradlint.concrete.replaced import Replaced, announcing, followed, heralded
 from gradlint.concrete.schedule import Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
+from gradlint.concrete.watcher import forget
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
 
 _BLOCK = 0xF
 """Between samples, the end of every sixteenth iteration is told of."""
-
-
-class _Replaced(NamedTuple):
-    """A method of a class of torch's, and what is called in place of it."""
-
-    owner: type
-    name: str
-    method: Any
 
 
 _running: weakref.WeakSet[Machine] = weakref.WeakSet()
@@ -90,7 +84,7 @@ class Watch:
         self._raised: list[Seen] = []
         self._met: set[tuple[int, int]] = set()
         """The places that have made an optimizer, switched the mode of a network, or switched off grad mode."""
-        self._replaced: list[_Replaced] = []
+        self._replaced: list[Replaced] = []
         self._has_threads = False
         self.was_paused = False
         """Whether the end came between samples."""
@@ -105,11 +99,11 @@ class Watch:
         self._compile: Any = torch.compile
         torch.compile = self._compiling
         self._replaced = [
-            _Replaced(nn.Module, "train", _announcing(nn.Module.train, self._switched)),
-            _Replaced(nn.Module, "state_dict", _followed(nn.Module.state_dict, self._state_taken)),
-            _Replaced(LRScheduler, "step", _heralded(LRScheduler.step, self._scheduler_steps)),
-            _Replaced(Optimizer, "add_param_group", _heralded(Optimizer.add_param_group, self._optimizer_grows)),
-            _Replaced(torch.no_grad, "__enter__", _heralded(torch.no_grad.__enter__, self._grad_mode_off)),
+            Replaced(nn.Module, "train", announcing(nn.Module.train, self._switched)),
+            Replaced(nn.Module, "state_dict", followed(nn.Module.state_dict, self._state_taken)),
+            Replaced(LRScheduler, "step", heralded(LRScheduler.step, self._scheduler_steps)),
+            Replaced(Optimizer, "add_param_group", heralded(Optimizer.add_param_group, self._optimizer_grows)),
+            Replaced(torch.no_grad, "__enter__", heralded(torch.no_grad.__enter__, self._grad_mode_off)),
         ]
         for one in self._replaced:
             setattr(one.owner, one.name, one.method)
@@ -123,6 +117,8 @@ class Watch:
         self.was_paused = self.machine.partial and not (self.machine.on or self.machine.over)
         if self.machine.asked is not None:
             self.machine.guarded(self.machine.asked.ended)
+        if isinstance(error, Exception):
+            self.machine.guarded(forget, self.machine.watchers)
         if whole and error is None and not self.machine.over:
             self._program_ended()
         self.machine.end()
@@ -351,51 +347,3 @@ def _outside(module: nn.Module, frame: Any) -> Any:
     while frame is not None and frame.f_locals.get("self") is module:
         frame = frame.f_back
     return frame
-
-
-def _heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
-    """Return a method of schedulers, optimizers or grad modes, with an announcement before it."""
-
-    @wraps(step)
-    def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
-        stepping(scheduler)
-        return step(scheduler, *args, **kwargs)
-
-    return announced
-
-
-def _followed(method: Any, ended: Callable[[Any], None]) -> Any:
-    """Return a method of modules that calls itself for their parts, with an announcement of its whole result."""
-    inside: list[nn.Module] = []
-
-    @wraps(method)
-    def announced(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        if inside:
-            return method(module, *args, **kwargs)
-        inside.append(module)
-        try:
-            result = method(module, *args, **kwargs)
-        finally:
-            inside.pop()
-        ended(result)
-        return result
-
-    return announced
-
-
-def _announcing(train: Any, switched: Callable[[nn.Module, bool], None]) -> Any:
-    """Return `nn.Module.train`, which `eval` calls, with an announcement of the call from outside of it."""
-    inside: list[nn.Module] = []
-
-    @wraps(train)
-    def announced(module: nn.Module, mode: bool = True) -> Any:
-        if inside:
-            return train(module, mode)
-        inside.append(module)
-        try:
-            switched(module, mode)
-            return train(module, mode)
-        finally:
-            inside.pop()
-
-    return announced

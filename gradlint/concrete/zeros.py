@@ -6,17 +6,18 @@ to it is watched once: what each node is given, and what it gives on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from gradlint.concrete.calls import Call
+from gradlint.concrete.leaf import Leaf
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import Way, on_the_way_to
-from gradlint.concrete.training import Leaf
+from gradlint.concrete.tape import Label, Way, on_the_way_to
+from gradlint.concrete.terms import numbers_added
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.lost_gradient import LostLeaf
 from gradlint.domain.fault.numerics import ZeroGradient
@@ -52,7 +53,8 @@ class Zeros(Watcher):
         self._probing: list[tuple[Way, Passed, Any]] = []
         self._flat: dict[tuple[int, int], tuple[list[Leaf], str, Place, Place]] = {}
         self._fed: set[int] = set()
-        self._optimized: dict[int, Leaf] = {}
+        self._dead: dict[tuple[int, int], list[tuple[Label, Place]]] = {}
+        """The terms of losses of which the derivative is zero everywhere, each with the backward."""
 
     def paused(self) -> None:
         """Leave the nodes of a backward that is under way."""
@@ -108,13 +110,13 @@ class Zeros(Watcher):
         if not flat:
             self._fed |= {id(self.training.leaf(one)) for one in call.leaves} if self._flat else set()
             return
-        stop, reached = {way.node for way in flat}, set[Any]()
-        stack: list[Any] = [root.grad_fn for root in call.roots if root.grad_fn is not None]
-        while stack:
-            node = stack.pop()
-            if node not in reached:
-                reached.add(node)
-                stack += [one for one, _ in node.next_functions if one is not None and node not in stop]
+        stop = {way.node: way.label for way in flat}
+        for term in numbers_added(call.roots):
+            within = _above([term], stop)
+            last = max((label for one in within if (label := stop.get(one))), key=lambda one: one.number, default=None)
+            if last is not None and not any(type(one).__name__ == "AccumulateGrad" for one in within):
+                self._dead.setdefault(last.place.key, []).append((last, place))
+        reached = _above([root.grad_fn for root in call.roots if root.grad_fn is not None], stop)
         fed = {id(node.variable) for node in reached if type(node).__name__ == "AccumulateGrad"}
         self._fed |= {id(self.training.leaf(one)) for one in call.leaves if id(one) in fed}
         lost = [self.training.leaf(one) for one in call.leaves if id(one) not in fed]
@@ -123,10 +125,12 @@ class Zeros(Watcher):
             self._flat.setdefault(label.place.key, (lost, label.op, label.place, place))
 
     def seen(self) -> Iterator[Seen]:
-        """Yield the operations before parameters whose gradient is still zero."""
+        """Yield the operations before parameters whose gradient is still zero, and in terms without any."""
+        told = set()
         for leaves, op, made, backward in self._flat.values():
             lost = [one for one in leaves if id(one) not in self._fed and one.zeros == one.checked]
             if lost:
+                told.add(made.key)
                 for one in lost:
                     one.lost = True
                 fields: dict[str, object] = {
@@ -137,10 +141,24 @@ class Zeros(Watcher):
                     "raises": False,
                 }
                 yield Seen(LostLeaf, made, fields | {"parameter": bool(lost[0].name)})
+        for label, backward in (found[0] for key, found in self._dead.items() if len(found) > 1 and key not in told):
+            fields = {"kind": "zero", "op": label.op, "leaf": None, "backward": backward, "raises": False}
+            yield Seen(LostLeaf, label.place, fields | {"parameter": True, "term": True})
         for leaf, op, place in self._probed.values():
             if leaf.checked == leaf.zeros >= _ENOUGH and not leaf.lost:
                 fields = {"op": op, "leaf": leaf.made, "name": leaf.name, "steps": leaf.zeros}
                 yield Seen(ZeroGradient, place, fields)
+
+
+def _above(nodes: list[Any], stop: Container[Any]) -> set[Any]:
+    """Return the nodes to which a backward comes before it comes to some, and these."""
+    reached, stack = set[Any](), list(nodes)
+    while stack:
+        node = stack.pop()
+        if node not in reached:
+            reached.add(node)
+            stack += [one for one, _ in node.next_functions if one is not None and node not in stop]
+    return reached
 
 
 def _noting(passed: Passed) -> Any:

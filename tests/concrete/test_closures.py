@@ -36,3 +36,29 @@ def test_a_closure_that_does_nothing_is_right_after_a_backward(tmp_path: Path) -
 def test_what_is_missing_is_found(row: str, code: str, tmp_path: Path) -> None:
     """As of a step without a closure."""
     assert code in {found for found, _ in codes_at(watched(PROGRAM.replace(row, ""), tmp_path))}
+
+
+FORGOTTEN = """
+import torch
+from torch import nn
+
+class Step:
+    def __init__(self, loss): self.loss = loss
+    def __call__(self):
+        optimizer.zero_grad()
+        loss = self.loss()
+        loss.backward()
+        return loss
+
+body, head = nn.Sequential(nn.Linear(4, 3), nn.Tanh()), nn.Linear(3, 1)
+model = nn.Sequential(body, head)
+optimizer = torch.optim.Adam({held}.parameters(), lr=0.1)
+for x in torch.randn(6, 8, 4):
+    optimizer.step(Step(lambda: model(x).pow(2).mean()))
+"""
+
+
+@pytest.mark.parametrize(("held", "found"), [("model", set()), ("body", {("GRD608", 15)})])
+def test_what_no_optimizer_holds(held: str, found: set[tuple[str, int]], tmp_path: Path) -> None:
+    """The backward runs in the closure, an object that is called, as Lightning makes it."""
+    assert codes_at(watched(FORGOTTEN.replace("{held}", held), tmp_path)) == found

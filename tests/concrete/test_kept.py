@@ -72,6 +72,30 @@ def test_what_is_kept(before: str, extra: str, after: str, found: set[tuple[str,
     assert codes_at(watched(text, tmp_path, schedule=Schedule(4, None))) == found
 
 
+COMPREHENSION = """\
+import torch
+
+torch.manual_seed(0)
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+def step():
+    loss = net(torch.randn(4, 3)).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return {returned}
+for epoch in range(3):
+    losses = [step() for _ in range(8)]
+    print(sum(losses))
+"""
+
+
+@pytest.mark.parametrize(("returned", "found"), [("loss", {("GRD510", 13)}), ("loss.detach()", set())])
+def test_list_that_is_being_made(returned: str, found: set[tuple[str, int]], tmp_path: Path) -> None:
+    """No variable has the list of a comprehension while that runs."""
+    assert codes_at(watched(COMPREHENSION.format(returned=returned), tmp_path)) == found
+
+
 WASTED = """\
 import torch
 
