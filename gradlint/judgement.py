@@ -40,8 +40,13 @@ def judge(events: Iterable[Event], rules: Sequence[Rule]) -> list[Verdict]:
         if kind not in listeners:
             listeners[kind] = [rule for rule in rules if issubclass(kind, rule.events)]
         reports = ((rule, _asked(rule, event)) for rule in listeners[kind])
-        said.extend(Verdict(rule, report, event) for rule, report in reports if report is not None)
+        verdicts = (Verdict(rule, report, event) for rule, report in reports if report is not None)
+        said.extend(one for one in verdicts if not (event.caught and _raises(one)))
     return said
+
+
+def _raises(verdict: Verdict) -> bool:
+    return (verdict.report.effect or verdict.rule.effect) == "raises"
 
 
 def _asked(rule: Rule, event: Event) -> Report | None:
@@ -166,7 +171,7 @@ def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:
     rule, report, event = verdict
     related = [node for node, _ in report.related if node and atlas.sheet(node)[0] not in atlas.installed]
     node = atlas.entrance(report.node) or next(iter(related), None)
-    concerns = event.concerns_callers or (report.effect or rule.effect) == "raises"
+    concerns = event.concerns_callers or _raises(verdict)
     if node is None or event.installed or not concerns:
         return None
     others = ((report.node, "it happens here"), *(one for one in report.related if one[0] is not node))
@@ -236,7 +241,7 @@ def _evidence(event: Event, atlas: Atlas, path: str | None, filename: str) -> Ev
     return Evidence(type(event).__name__, tuple(facts), tuple(places))
 
 
-_NO_DATA = ("node", "assumptions", "caller")
+_NO_DATA = ("node", "assumptions", "caller", "caught")
 
 
 _DATA: dict[type[Event], tuple[str, ...]] = {}

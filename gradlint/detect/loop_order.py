@@ -33,7 +33,7 @@ from gradlint.domain.value import Bound, External, Function, Instance, Ref, Tens
 from gradlint.domain.walk import inputs, is_reachable
 from gradlint.interpreter.escape import gives_loss
 from gradlint.interpreter.reachable import all_attributes, contents
-from gradlint.interpreter.torch.parameters import is_module, parameters_of
+from gradlint.interpreter.torch.parameters import has_own_step, is_module, parameters_of
 from gradlint.interpreter.torch.tensor import HIDDEN, NOT_SHOWN, SUMMARY, known_tensor, tensor_at
 from gradlint.interpreter.world import guesses
 from gradlint.source.lower.syntax import called_name, nodes_of
@@ -103,9 +103,9 @@ class LoopOrderDetector(Detector[Steps]):
     # Optimizers.
 
     def on_optimizer_made(self, state: State, it: announcement.OptimizerMade) -> None:
-        """Begin without gradients; an optimizer of the program's own class may do as it likes."""
+        """Begin without gradients; an optimizer of the program's own class may do more than step."""
         record = state[it.optimizer]
-        if isinstance(record, Instance) and isinstance(record.cls, External):
+        if isinstance(record, Instance) and (isinstance(record.cls, External) or has_own_step(state, it.optimizer)):
             self.facts.stepping.append(it.optimizer.id)
             if isinstance(it.node, cst.Call) and it.node.args:
                 self.facts.owners[it.optimizer.id] = _owner_of(it.node.args[0].value)

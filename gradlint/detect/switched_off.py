@@ -73,7 +73,9 @@ class SwitchedOffDetector(Detector[Idle]):
     def on_parameters_taken(self, state: State, it: ParametersTaken) -> None:
         """Note whether an optimizer is given no parameters; that is certain if it is so on every path."""
         empty = not it.parameters and it.complete and _is_empty(state, it.given)
-        self.facts.empty[it.node] = self.facts.empty.get(it.node, not self.machine.expected) and empty
+        self.facts.empty[it.node] = (
+            self.facts.empty.get(it.node, not (self.machine.expected or self.machine.caught)) and empty
+        )
         frozen, params = self.machine.frozen, tuple(one.id for one in it.parameters)
         sources = self.other(MembershipDetector).sources_in(state, it.given) if frozen else ()
         whole = it.complete or (bool(sources) and all(module.id in frozen for module in sources))

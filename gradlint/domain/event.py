@@ -22,7 +22,8 @@ class Event(Frozen):
     `warned`: torch warns of it, so that a program which looks at the warnings knows. `carried`: what one call of a
     method may have left for the next, that brings the event about: a graph, gradients, or gradients that are cleared
     ("order"). `caller` is the call by which the file that is checked has run into another one, where the event stands.
-    `installed`: it happened while code of an installed package ran. `concerns_callers`: at a place in such a package
+    `installed`: it happened while code of an installed package ran. `caught`: what torch raises is handled around it,
+    so that one which raises is no fault. `concerns_callers`: at a place in such a package
     it still concerns the code that calls it, though nothing raises. `left_to_callers`: what is missing may be done by
     who calls the code around, so that in another file it counts for the calls that lead there.
     """
@@ -31,6 +32,7 @@ class Event(Frozen):
     assumptions: tuple[Assumption, ...] = field(default=(), kw_only=True, compare=False)
     caller: cst.CSTNode | None = field(default=None, kw_only=True, compare=False)
     installed: bool = field(default=False, kw_only=True, compare=False)
+    caught: bool = field(default=False, kw_only=True, compare=False)
     warned: ClassVar[bool] = False
     concerns_callers: ClassVar[bool] = False
     left_to_callers: ClassVar[bool] = False

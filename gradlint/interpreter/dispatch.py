@@ -45,6 +45,7 @@ from gradlint.interpreter.torch.functions import call_torch, with_mode
 from gradlint.interpreter.torch.hooks import is_hooked
 from gradlint.interpreter.torch.methods import call_tensor_method
 from gradlint.interpreter.torch.module import call_instance, call_module_method
+from gradlint.interpreter.torch.optim import own_step_called
 from gradlint.interpreter.torch.parameters import enter_module, is_module, parameters_of
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.interpreter.unknown_calls import call_unknown, computed_by, flag_called, method_of_unknown, never_a_loss
@@ -208,6 +209,8 @@ def _invoke(
     """Call a function of the program: what is not known of its result, its use may say."""
     if refuses(*target):  # Python raises; what else is wrong with the program is said all the same.
         return unfollowed(machine, state, *target, node, "calls that Python refuses")
+    if target[0].code.name == "step":
+        own_step_called(machine, state, target[1], node)
     outcomes = invoke(machine, state, *target, node)
     return [(end, _by_use(machine, end, value, target[1], node)) for end, value in outcomes]
 

@@ -141,7 +141,8 @@ class Machine(ABC):
         self.iterations: list[int] = []
         self.called: set[Code] = set()
         self.watched: set[int] = set()
-        self.expected = 0
+        self.expected = self.caught = 0
+        """How many blocks around what runs expect it to fail, and how many handle what torch raises, if it does."""
         self.tried = 0
         """How many blocks of `try` that handle exceptions are around what runs: it may ask whether something raises."""
         self.warned = 0
@@ -149,7 +150,6 @@ class Machine(ABC):
         self.differentiated: dict[int, cst.CSTNode | None] = {}
         self.pushed: set[int] = set()
         """Each `ctx` with which a `jvp` runs now."""
-        """The `ctx` of each custom function whose backward runs, with its forward."""
         self.backwards = 0
         self.asked = 0
         """How often a backward or a gradient was asked for."""
@@ -355,14 +355,14 @@ class Machine(ABC):
         """Run a part of the program as long as there are more steps left than a limit; count it if it is given up."""
         outer, self.limit = self.limit, limit
         depth, exits, loops = len(self.stack), len(self.exits), len(self.iterations)
-        around = self.expected, self.guarded, self.tried
+        around = self.expected, self.caught, self.guarded, self.tried
         try:
             yield
         except OutOfBudgetError:
             self.give_up(otherwise)
             del self.stack[depth:]
             del self.exits[exits:]
-            self.expected, self.guarded, self.tried = around
+            self.expected, self.caught, self.guarded, self.tried = around
             del self.iterations[loops:]
         finally:
             self.limit = outer
@@ -462,8 +462,8 @@ class Machine(ABC):
         if self.entered is not None:
             event = replace(event, caller=self.entered)
             self.sides.meet(event, self.path)
-        if self.entrance is not None:
-            event = replace(event, installed=True)
+        if self.entrance is not None or self.caught:
+            event = replace(event, installed=self.entrance is not None, caught=self.caught > 0)
         self.events.append(event)
         if unless is not None:
             self.doubtful.append((event, unless))

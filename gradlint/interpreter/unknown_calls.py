@@ -81,7 +81,7 @@ def call_unknown(machine: Machine, state: State, func: Unknown, args: Args, node
             # As `model.get_loss(batch)`. An optimizer of the whole has not seen the leaf of a part.
             whole = () if is_part(state, owner) else leaves_of(state, owner)
             args = args._replace(positional=(*whole, *args.positional))
-        return call_supposed(state, loss, state.at(loss, Instance), args, node)
+        return call_supposed(machine, state, loss, state.at(loss, Instance), args, node)
     if key is not None and key[0] == "attr" and isinstance(key[1], (Unknown, Ref)) and isinstance(key[2], str):
         if key[2] in RAISING or key[2] in WARNING:
             return expected_failure(machine, state, key[2], args, node)

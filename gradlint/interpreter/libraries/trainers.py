@@ -131,8 +131,8 @@ def _backpropagate(machine: Machine, state: State, function: Function, returned:
     syntax = syntax or function.code.node
     if tensor is not None:
         tensor_backward(machine, state, tensor, Args(), syntax)
-    elif isinstance(loss, Unknown) and loss.origin is not None and loss.kind == "number":
-        machine.announce(state, NumberBackpropagated(syntax, loss.origin))
+    elif (number := origin_of_number(loss)) is not None:
+        machine.announce(state, NumberBackpropagated(syntax, number))
     return syntax
 
 

@@ -241,10 +241,10 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     typed = state.facts.get(("instance", obj))
     if isinstance(typed, Ref):
         return get_attribute(machine, state, typed, name, node)
+    if name == "data" and machine.assumes and _is_of_loss(machine, state, obj, node):
+        loss = as_tensor(machine, state, obj, node)  # What is backpropagated is a tensor.
+        return Unknown() if loss is None else tensor_attribute(machine, state, loss, name, node)
     if obj.origin is not None and obj.origin.live:
-        if name == "data" and machine.assumes and node in machine.program.fragment_at(state).for_losses:
-            loss = as_tensor(machine, state, obj, node)  # What is backpropagated is a tensor.
-            return Unknown() if loss is None else tensor_attribute(machine, state, loss, name, node)
         if name == "data":
             return may_depend_on([obj.origin], node)  # Of a tensor it has no graph, of a packed sequence it has.
         # A result of a call that is not known: a tensor, or an object that holds some.
@@ -252,6 +252,13 @@ def _of_unknown(machine: Machine, state: State, obj: Unknown, name: str, node: c
     if name == "grad":
         machine.announce(state, GradientRead(node, None, warned=False))
     return machine.symbol("attr", obj, name)
+
+
+def _is_of_loss(machine: Machine, state: State, obj: Unknown, node: cst.CSTNode) -> bool:
+    """Return whether the file backpropagates an attribute of a value, or what is computed from both."""
+    fragment = machine.program.fragment_at(state)
+    live = obj.origin is not None and obj.origin.live
+    return node in (fragment.for_losses if live else fragment.losses)
 
 
 def _is_gradient(value: object) -> bool:

@@ -19,17 +19,17 @@ def run_try(machine: Machine, state: State, instr: Try) -> list[State]:
     start = state.fork()
     first_exit = len(machine.exits)
     errors = list(_errors(machine, state, instr.handlers))
-    # The program knows that torch will refuse, and shows it; or guards names that another version of torch may lack.
+    # The program knows that torch may refuse; or guards names that another version of torch may lack.
     # An error that is not known may be any.
-    expecting = any(
+    catching = any(
         isinstance(one, Unknown) or (isinstance(one, External) and one.path in _EXPECTED_ERRORS) for one in errors
     )
     guarding = any(not isinstance(one, External) or one.path in _NAME_ERRORS for one in errors)
-    machine.expected += expecting
+    machine.caught += catching
     machine.guarded += guarding
     machine.tried += bool(instr.handlers)
     live = machine.run(instr.body, [state])
-    machine.expected -= expecting
+    machine.caught -= catching
     machine.guarded -= guarding
     machine.tried -= bool(instr.handlers)
     raised = [exit.state for exit in machine.exits[first_exit:] if exit.kind == "raise"]

@@ -262,7 +262,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
     if base in WRAPPERS:
         return _call_in_turn(machine, state, ref, (record.attrs.get("module"),), args, node)
     if record.module.torn is not None:
-        return call_supposed(state, ref, record, args, node)
+        return call_supposed(machine, state, ref, record, args, node)
     if record.module.foreign or (base == "torch.nn.Sequential" and record.open):
         result = call_foreign(machine, state, ref, args, node)
         run_inside(machine, state, ref, node, result.origin)

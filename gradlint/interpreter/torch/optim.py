@@ -37,7 +37,7 @@ from gradlint.interpreter.reachable import known_items, sequence_at
 from gradlint.interpreter.torch.gradient_layout import refuse_layout
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.module_parts import is_single_part
-from gradlint.interpreter.torch.parameters import members_of, optimizer_state
+from gradlint.interpreter.torch.parameters import has_own_step, members_of, optimizer_state
 from gradlint.interpreter.torch.state_dicts import TakenFrom
 from gradlint.interpreter.torch.tensor import (
     NOT_SHOWN,
@@ -227,6 +227,16 @@ def _collect(
         else:
             is_open = True
     return list(found.values()), is_open
+
+
+def own_step_called(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> None:
+    """Announce that an optimizer's own `step` uses the gradients, now or after what it is given fills them."""
+    ref = args.get(0, "self")
+    if isinstance(ref, Ref) and has_own_step(state, ref):
+        closure = Unknown() if args.open or len(args.positional) + len(args.keywords) > 1 else None
+        machine.announce(state, announcement.StepCalled(node, ref))
+        machine.announce(state, announcement.GradientsUsed(node, ref, closure, None, walked=closure is not None))
+        machine.announce(state, announcement.Stepped(node, ref, members_of(state, ref)))
 
 
 def _step(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

@@ -13,12 +13,24 @@ from gradlint.domain.likeness import is_wrapper
 from gradlint.domain.refusal.modules import NoParameterRegistered, SuperInitMissing
 from gradlint.domain.shape import Dim, Shape, Sym
 from gradlint.domain.state import State
-from gradlint.domain.value import External, Function, Instance, OptimizerState, Ref, Tensor, Unknown, Value, is_unnamed
+from gradlint.domain.value import (
+    Class,
+    External,
+    Function,
+    Instance,
+    OptimizerState,
+    Ref,
+    Tensor,
+    Unknown,
+    Value,
+    is_unnamed,
+)
 from gradlint.domain.walk import inputs, leaves
 from gradlint.facts import fact
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base, library_base
 from gradlint.interpreter.torch.tensor import UNINITIALIZED
+from gradlint.source.lower.syntax import attributes_in
 
 _NO_MODULES = ("torch.nn.functional.", "torch.nn.init.", "torch.nn.utils.")
 _TENSORS = frozenset(
@@ -333,3 +345,21 @@ def is_unsized(state: State, value: Value) -> bool:
     """Return whether a value is a parameter of a lazy module that has no size yet."""
     record = state.heap.get(value.id) if isinstance(value, Ref) else None
     return isinstance(record, Tensor) and UNINITIALIZED in record.tags
+
+
+def has_own_step(state: State, ref: Value) -> bool:
+    """Return whether the program has made an optimizer of a class of its own that differs from torch's by its step.
+
+    Its step names gradients: others may search without them.
+    """
+    record = state.heap.get(ref.id) if isinstance(ref, Ref) else None
+    if not isinstance(record, Instance) or not isinstance(record.syntax, cst.Call) or not isinstance(record.cls, Ref):
+        return False
+    cls = state[record.cls]
+    if not isinstance(cls, Class) or len(cls.bases) != 1 or cls.bases[0] not in _OPTIMIZERS:
+        return False
+    methods = {name: one for name, one in cls.attrs.items() if type(one) is Function and not name.startswith("_")}
+    return list(methods) == ["step"] and "grad" in attributes_in(methods["step"].code)
+
+
+_OPTIMIZERS = (External("torch.optim.Optimizer"), External("torch.optim.optimizer.Optimizer"))

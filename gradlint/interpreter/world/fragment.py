@@ -109,6 +109,11 @@ class Fragment(Supposed):
         """By call that gives several, the name that each is assigned to, its role if it has any, and what says so."""
 
     @property
+    def losses(self) -> AbstractSet[cst.CSTNode]:
+        """What the file gives, as it is, a name that it backpropagates."""
+        return self._found.losses
+
+    @property
     def for_losses(self) -> AbstractSet[cst.CSTNode]:
         """The calls and attributes from which the file computes what it backpropagates."""
         return self._found.for_losses

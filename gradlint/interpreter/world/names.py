@@ -12,6 +12,7 @@ import libcst as cst
 from gradlint.domain.walk import reachable
 from gradlint.facts import method_fact
 from gradlint.interpreter.world import guesses
+from gradlint.interpreter.world.training import TRAINING_STEP
 from gradlint.source.lower.syntax import called_name, lines_of, nodes_of, parts, root_of
 
 
@@ -93,6 +94,9 @@ class Names:
         elif isinstance(node, (cst.Param, cst.FunctionDef, cst.ClassDef, cst.AsName)):
             if type(node) is cst.ClassDef and any(map(_is_forward, node.body.body)):
                 self._networks.append(node)
+            elif type(node) is cst.FunctionDef and node.name.value == TRAINING_STEP:
+                for loss in filter(None, map(_returned_loss, lines_of(node))):
+                    self.uses.setdefault(loss, Uses(node)).attributes.add("backward")
             self.bind(node.name, top and type(node) is not cst.Param)
         elif isinstance(node, (cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.For, cst.CompFor)):
             self.bind(node.target, top)
@@ -139,6 +143,12 @@ class Names:
             if any(self.uses[one].called for one in targets if one in self.uses):
                 called.update(name for node in nodes_of(over) if (name := spelled(node)) is not None)
         return called
+
+    @cached_property
+    def losses(self) -> AbstractSet[cst.CSTNode]:
+        """What the file gives, as it is, a name that it backpropagates."""
+        wanted = {name for name, uses in self.uses.items() if "backward" in uses.attributes}
+        return {value for places, value in self._given if not wanted.isdisjoint(places)}
 
     @cached_property
     def for_losses(self) -> AbstractSet[cst.CSTNode]:
@@ -199,6 +209,15 @@ class Names:
 def _is_forward(node: cst.CSTNode) -> bool:
     """Return whether a class body defines what calls of a network run."""
     return isinstance(node, cst.FunctionDef) and node.name.value == "forward"
+
+
+def _returned_loss(line: cst.CSTNode) -> str | None:
+    """Return the name of what a `training_step` returns: by itself, or as the loss in a dict."""
+    value = line.value if type(line) is cst.Return else None
+    if type(value) is cst.Dict:
+        pairs = ((one.key, one.value) for one in value.elements if type(one) is cst.DictElement)
+        value = next((given for key, given in pairs if type(key) is cst.SimpleString and key.raw_value == "loss"), None)
+    return None if value is None else spelled(value)
 
 
 def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:

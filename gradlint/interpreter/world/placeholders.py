@@ -9,8 +9,8 @@ import libcst as cst
 
 from gradlint.domain.announcement import NetworkSupposed
 from gradlint.domain.assumption import Assumption
-from gradlint.domain.graph import DATA, SUPPOSED_CALL, Edge, Node
-from gradlint.domain.state import MISSING, State
+from gradlint.domain.graph import DATA, SUPPOSED_CALL, Edge, Node, Saved
+from gradlint.domain.state import MISSING, State, fresh_address
 from gradlint.domain.value import Args, External, Function, Instance, ModuleState, Ref, Tensor, Unknown, Value
 from gradlint.interpreter.escape import origins
 from gradlint.interpreter.libraries.accelerate import new_engine
@@ -18,6 +18,7 @@ from gradlint.interpreter.libraries.model_zoos import flag_of_leaf, leaf_of, new
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.optim import supposed_optimizer
 from gradlint.interpreter.torch.parameters import is_module, members_of, parameters_of
 from gradlint.interpreter.torch.scaler import new_helper
@@ -69,7 +70,7 @@ def _may_bring_a_graph(state: State, value: Value) -> bool:
     return bare and ("tensor", value) not in state.facts
 
 
-def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
+def call_supposed(machine: Machine, state: State, ref: Ref, record: Instance, args: Args, node: cst.CSTNode) -> Value:
     """Call what a free name stands for: it is taken to use all its arguments, and to keep what it needs."""
     found = [origin for origin in origins(state, (ref, *args.values())) if origin.live]
     if state.grad is not True:
@@ -85,7 +86,8 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
         if tracked is False and _may_have_a_graph(state, args):
             tracked = None
         op = SUPPOSED_CALL + (called_name(node) or "a network")
-        made = Node(op, node, edges, tracked=tracked, maybe_saved=True, frees=tracked)
+        saved = _kept(machine, state, ref, found)
+        made = Node(op, node, edges, tracked=tracked, saved=saved, maybe_saved=True, frees=tracked)
     torn = record.module.torn
     pieces = () if torn is None else torn.get(node)
     if record.module.foreign:
@@ -97,6 +99,12 @@ def call_supposed(state: State, ref: Ref, record: Instance, args: Args, node: cs
     if len(pieces) > 1 and any(pieces):
         return tuple(_apart(state, made, one, node) for one in pieces)
     return _in_pieces(state, made, pieces, node)
+
+
+def _kept(machine: Machine, state: State, ref: Ref, found: Iterable[Node]) -> tuple[Saved, ...]:
+    """Return what the call of a network keeps of it, if a gradient flows on to an argument: its parameters."""
+    own = leaves_of(state, ref) if any(one.leaf is None and one.tracked is True for one in found) else ()
+    return tuple(saved_now(machine, state, one, "weight")._replace(memory=fresh_address(), hidden=0) for one in own)
 
 
 def _in_pieces(state: State, made: Node, pieces: tuple[bool, ...] | None, node: cst.CSTNode) -> Value:
