@@ -14,6 +14,8 @@ from gradlint.domain.finding import Finding
 from gradlint.domain.frozen import Frozen
 
 _PACKAGE = Path(__file__).parent
+_LONGEST = 300
+"""How many characters of what an exception says stand in the line that reports it."""
 
 
 class Crash(Frozen):
@@ -48,6 +50,7 @@ class Crash(Frozen):
         # The last frames of a RecursionError say as much as its thousands.
         trace = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
         words = " ".join(str(error).split())
+        words = words if len(words) <= _LONGEST else f"{words[:_LONGEST]} ..."
         return cls(filename, f"{type(error).__name__}: {words}{where}", trace, whose)
 
 

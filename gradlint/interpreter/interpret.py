@@ -258,8 +258,7 @@ def _function(
                 escape(machine, end, (value,), function.code.node)
             machine.announce(end, Returned(function.code.node, method, value))
     if machine.backwards == backwards:
-        left = [event.in_uncalled(function.code.name, method=method) for event in machine.events[events:]]
-        machine.events[events:] = [event for event in left if event is not None]
+        machine.events[events:] = machine.sides.in_uncalled(machine.events[events:], function.code.name, method=method)
     return ends
 
 

@@ -7,7 +7,7 @@ test comes out does not rest on it, nor does what the other file shows by itself
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -50,6 +50,16 @@ class Sides:
             return
         forks = (one for one in path.facts if type(one) is int and one > self.entrance and one in self.tests)
         self.met.append((event, frozenset((one, path.facts[one] is True) for one in forks)))
+
+    def in_uncalled(self, events: Sequence[Event], name: str, *, method: bool) -> list[Event]:
+        """Return events as they are in a function that nobody calls, and keep what was met of each by what it becomes.
+
+        Some do not count there.
+        """
+        pairs = [(event, event.in_uncalled(name, method=method)) for event in events]
+        now = {event: one for event, one in pairs if self._is_met(event)}
+        self.met = [(one, taken) for event, taken in self.met if (one := now.get(event, event)) is not None]
+        return [one for _, one in pairs if one is not None]
 
     def resting(self, events: Iterable[Event]) -> list[Event]:
         """Return the events, each with the assumptions that tests come out as they must for it."""

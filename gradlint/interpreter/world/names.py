@@ -221,10 +221,15 @@ def _returned_loss(line: cst.CSTNode) -> str | None:
 
 
 def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """Return what a value is computed from: of a call its arguments, and the tensor whose method it is."""
+    """Return what a value is computed from: of a call its arguments, and the tensor whose method it is.
+
+    What NumPy computes has no graph.
+    """
     if type(node) is not cst.Call:
         return parts(node)
     function = node.func
+    if root_of(function) in ("np", "numpy"):
+        return ()
     owner = function.value if isinstance(function, cst.Attribute) else None
     of_tensors = isinstance(function, cst.Attribute) and tensors_have(function.attr.value)
     named = spelled(function) is not None and not of_tensors
