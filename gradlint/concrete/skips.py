@@ -24,7 +24,7 @@ _ACTIVATIONS = frozenset(
 _JOINS = frozenset(
     {Tensor.add, Tensor.__add__, Tensor.__radd__, Tensor.add_, Tensor.__iadd__, torch.add, torch.cat, torch.concat}
 )
-_KEEPS = traits.RESHAPES | {"dropout", "max_pool1d", "max_pool2d", "max_pool3d"}
+_KEEPS = traits.RESHAPES | {"dropout", *(f"max_pool{size}d" for size in (1, 2, 3))}
 """What makes no negative value of others."""
 _FAR = 16
 

@@ -23,7 +23,7 @@ CUT = "gradlint.cut"
 """In the metadata of a node whose result, or what is made of it, is also used without its graph: where it was cut."""
 _FREED = "gradlint.freed"
 
-_ACCUMULATES: Any = torch._C._functions.AccumulateGrad  # type: ignore[attr-defined]
+_ACCUMULATES: Any = type(torch.ones((), requires_grad=True).neg().grad_fn.next_functions[0][0])  # type: ignore[union-attr]
 """The class of the nodes of leaves."""
 
 STALE = "has been modified by an inplace operation"
@@ -119,7 +119,7 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
         found[node] = Way(node, label)
         for below, _ in node.next_functions:
             if type(below) is _ACCUMULATES:
-                found.setdefault(below, Way(below, label))
+                stack.append((below, label))
             elif below is not None and below not in found:
                 own = below.metadata.get(LABEL)
                 if own is None and not isinstance(below, BackwardCFunction):

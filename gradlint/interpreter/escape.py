@@ -32,8 +32,7 @@ def unknown_call(
     values = tuple(values)
     if type(node) is cst.Decorator and len(values) == 1:
         return values[0]
-    for receiver in machine.hooked_elsewhere:
-        invalidate_attributes(state, receiver)
+    run_hooks_unseen(machine, state, node)
     if called_name(node) in guesses.CLEARING:
         machine.announce(state, GradientsCleared(node, ()))
     values = tuple(value for value in values if _holds(state, value))
@@ -61,6 +60,15 @@ def unknown_call(
     ):
         state.escape()  # Unless it got numbers alone: nobody backpropagates these.
     return result
+
+
+def run_hooks_unseen(machine: Machine, state: State, node: cst.CSTNode) -> None:
+    """Let the hooks of modules that are not seen do what they may to the objects that they belong to, or are."""
+    for receiver in machine.hooked_elsewhere:
+        invalidate_attributes(state, receiver)
+        record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
+        if isinstance(record, Instance):
+            fill(machine, state, record.values(), node)
 
 
 def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:

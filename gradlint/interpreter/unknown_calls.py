@@ -152,7 +152,7 @@ def method_of_unknown(
     if name == "remove" and not args.positional:
         remove_all(machine, state)
     if name.startswith("register_") and name.endswith("_hook"):
-        bound = [one.receiver for one in args.values() if isinstance(one, Bound)]
+        bound = [one.receiver if isinstance(one, Bound) else one for one in args.values()]
         machine.hooked_elsewhere.update(one for one in bound if isinstance(one, Ref))
     if "zero" in name or "clear" in name:
         # Whose gradients an optimizer or a network that is not known clears, nobody can tell.

@@ -18,6 +18,7 @@ from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     NAME,
     children_of,
+    makes_others,
     modules_of,
     parameter_registered,
     parameters_of,
@@ -52,7 +53,10 @@ def _parameters(named: bool) -> Method:
 def _modules(named: bool) -> Method:
     def modules(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
         found = list(modules_of(state, ref))
-        items: list[Value] = [(Unknown("str"), module) if named else module for module, _ in found]
+        members: list[Value] = [module for module, _ in found]
+        if any(makes_others(record) for _, record in found):
+            members.insert(1, Unknown())  # Among the first, as a loop over what may be longer looks at two.
+        items: list[Value] = [(Unknown("str"), one) if named else one for one in members]
         return state.new(Sequence(tuple(items), "iterator", any(record.open for _, record in found)))
 
     return modules

@@ -43,7 +43,10 @@ class OverlappingInplace(EventRule[_Event]):
     name = "overlapping-inplace"
     effect = "raises"
     raises = "more than one element of the written-to tensor refers to a single memory location"
-    torch_says = ("some elements of the input tensor and the written-to tensor refer to a single memory location",)
+    torch_says = (
+        raises,
+        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+    )
     fix = "safe"
     bad = """\
 import torch
