@@ -45,7 +45,7 @@ from gradlint.interpreter.python import (  # noqa: F401 -- each registers its in
     with_statement,
 )
 from gradlint.interpreter.python.binding import kept_defaults, parameter, with_defaults, with_options
-from gradlint.interpreter.python.classes import find_in_class, is_function_class, linear_bases
+from gradlint.interpreter.python.classes import decorated, find_in_class, is_function_class, linear_bases
 from gradlint.interpreter.python.contexts import DUAL
 from gradlint.interpreter.python.instances import instantiate
 from gradlint.interpreter.reachable import graphs_in
@@ -209,6 +209,7 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
         if machine.budget <= 0:
             machine.give_up("out of steps")
             return
+        function = decorated(state, function)
         _function(machine, state.fork(), function, Args())
         _with_options(machine, state, function, Args())
     for trial in trials:

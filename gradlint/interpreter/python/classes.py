@@ -214,6 +214,12 @@ def make_function(machine: Machine, state: State, instr: MakeFunction) -> None:
     state.set(instr.dest, function)
 
 
+def decorated(state: State, function: Function) -> Function:
+    """Return a function with the grad mode that its decorator puts around it: the one that bears its name now."""
+    bound = state.frames[function.frame].names.get(function.code.name) if function.frame in state.frames else None
+    return bound if isinstance(bound, Function) and bound.code is function.code else function
+
+
 def make_class(machine: Machine, states: list[State], instr: MakeClass) -> list[State]:
     """class: the body is run; what it binds are the class's attributes."""
     after: list[State] = []
