@@ -10,11 +10,10 @@ import torch
 from gradlint.concrete.calls import Call
 from gradlint.concrete.places import Place
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import label_of
+from gradlint.concrete.tape import is_made_by
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.losses import CrossedShapes
 from gradlint.facts import traits
-from gradlint.facts.aliases import canonical
 
 Tensor = torch.Tensor
 _CROSSED = "gradlint.crossed"
@@ -62,14 +61,4 @@ class Crossed(Watcher):
 
 def _is_computed(node: Any) -> bool:
     """Return whether a layer computes a column, with nothing but functions of each element after it."""
-    for _ in range(_DEPTH):
-        label = None if node is None else label_of(node)
-        if label is None:
-            return False
-        op = canonical(label.op.removeprefix("nn.functional."))
-        if op in traits.COLUMNS:
-            return True
-        if op not in traits.UNARY:
-            return False
-        node = node.next_functions[0][0]
-    return False
+    return is_made_by(node, traits.COLUMNS, traits.UNARY, _DEPTH)

@@ -9,11 +9,11 @@ import torch
 from torch.nn import functional
 
 from gradlint.concrete.seen import Seen
-from gradlint.concrete.tape import label_of, nodes_below
+from gradlint.concrete.tape import is_made_by, label_of, nodes_below
 from gradlint.concrete.watcher import Known, Operation, Watcher
 from gradlint.domain.fault.inplace import SkipOverwritten
 from gradlint.facts import traits
-from gradlint.facts.aliases import bare, canonical
+from gradlint.facts.aliases import bare
 
 Tensor = torch.Tensor
 _WRITTEN = "gradlint.activated"
@@ -72,14 +72,4 @@ class Skips(Watcher):
 
 def _is_never_negative(node: Any) -> bool:
     """Return whether an operation gives no negative value, so that a rectifier changes none."""
-    for _ in range(_FAR):
-        label = None if node is None else label_of(node)
-        if label is None:
-            return False
-        op = canonical(label.op.removeprefix("nn.functional."))
-        if op in traits.NEVER_NEGATIVE:
-            return True
-        if op not in _KEEPS:
-            return False
-        node = node.next_functions[0][0]
-    return False
+    return is_made_by(node, traits.NEVER_NEGATIVE, _KEEPS, _FAR)

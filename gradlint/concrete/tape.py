@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from torch.autograd.function import BackwardCFunction
 
 from gradlint.concrete.cuts import Cut
 from gradlint.concrete.places import Place, Places
+from gradlint.facts.aliases import canonical
 
 LABEL = "gradlint"
 LIFE = "gradlint.life"
@@ -126,6 +127,21 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
                     own = None if since and below._sequence_nr() < since else label
                 stack.append((below, own))
     return list(found.values())
+
+
+def is_made_by(node: Any, made: Container[str], through: Container[str], most: int) -> bool:
+    """Return whether one operation of `made` computes a value, with at most so many of `through` after it."""
+    for _ in range(most):
+        label = None if node is None else label_of(node)
+        if label is None:
+            return False
+        op = canonical(label.op.removeprefix("nn.functional."))
+        if op in made:
+            return True
+        if op not in through:
+            return False
+        node = node.next_functions[0][0]
+    return False
 
 
 def leaves_of(ways: Iterable[Way]) -> list[torch.Tensor]:

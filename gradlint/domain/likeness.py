@@ -108,3 +108,9 @@ def is_made_alike(
 
 def _described(tensor: Tensor) -> tuple[object, ...]:
     return (tensor.syntax, tensor.shape, tensor.dtype, tensor.grad, tensor.parameter, tensor.tags)
+
+
+def makes_others(record: Instance) -> bool:
+    """Return whether a module is of a class of torch's that makes modules, which are not seen, and registers them."""
+    path = record.cls.path if isinstance(record.cls, External) else ""
+    return path.startswith(("torch.nn.Transformer", "torch.nn.MultiheadAttention", "torch.nn.AdaptiveLogSoftmax"))

@@ -12,6 +12,7 @@ import libcst as cst
 from gradlint.domain.announcement import Escaped, GradientsCleared, GradientTested, GraphsEscaped, GraphsShared
 from gradlint.domain.assumption import NO_TRAINING, Assumption
 from gradlint.domain.graph import Edge, Node
+from gradlint.domain.likeness import makes_others
 from gradlint.domain.state import State
 from gradlint.domain.value import External, Instance, Mapping, NoGradient, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.facts import method_fact
@@ -69,6 +70,12 @@ def run_hooks_unseen(machine: Machine, state: State, node: cst.CSTNode) -> None:
         record = state.heap.get(receiver.id) if isinstance(receiver, Ref) else None
         if isinstance(record, Instance):
             fill(machine, state, record.values(), node)
+
+
+def run_hooks_inside(machine: Machine, state: State, record: Instance, node: cst.CSTNode) -> None:
+    """Let these run as a module is called in which there are some that are not seen."""
+    if machine.hooked_elsewhere and makes_others(record):
+        run_hooks_unseen(machine, state, node)
 
 
 def gives_loss(machine: Machine, state: State, node: cst.CSTNode) -> bool:

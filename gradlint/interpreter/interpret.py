@@ -203,15 +203,14 @@ def _uncalled(machine: Machine, state: State, module: cst.Module) -> None:
             machine.give_up("out of steps")
             return
         trials.extend(_class(machine, state, cls))
-    for function in machine.program.in_turn(machine.program.functions):
+    for function in machine.program.callers_first(machine.program.functions):
         if function.code in machine.called or function.owner is not None:
             continue
         if machine.budget <= 0:
             machine.give_up("out of steps")
             return
-        function = decorated(state, function)
-        _function(machine, state.fork(), function, Args())
-        _with_options(machine, state, function, Args())
+        _function(machine, state.fork(), decorated(state, function), Args())
+        _with_options(machine, state, decorated(state, function), Args())
     for trial in trials:
         call_again(machine, trial, module)
 
@@ -384,7 +383,9 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
             machine.announce(after, ModuleMade(record.code.node, made))
         if inherited is not None and is_module(after, made):
             methods.append(inherited)
-        for method in sorted(machine.program.in_turn(methods), key=lambda one: not is_configuration(after, one, made)):
+        for method in sorted(
+            machine.program.callers_first(methods), key=lambda one: not is_configuration(after, one, made)
+        ):
             again = method is inherited or method in templates
             if (method.code in machine.called and not again) or machine.budget <= machine.limit:
                 continue

@@ -16,7 +16,7 @@ from gradlint.domain.graph import ancient
 from gradlint.domain.state import Frame, State
 from gradlint.domain.value import External, Function, Imported, Mapping, Record, Ref, Value
 from gradlint.interpreter.world.fragment import Fragment
-from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP, Parts, parts_of
+from gradlint.interpreter.world.training import TRAINING, TRAINING_STEP, TrainingCode, training_code
 from gradlint.plugins.installed import likened
 from gradlint.source.core import Import
 from gradlint.source.environment.environment import Environment
@@ -251,19 +251,19 @@ class Program:
         return Source(self.nowhere.code) if own is None else own
 
     @cached_property
-    def _parts(self) -> Parts:
+    def _training_code(self) -> TrainingCode:
         assert isinstance(self.nowhere, cst.Module)
         speaks = self.may_backpropagate and _TRAINING.search(self.source.text) is not None
-        return parts_of(self.nowhere) if speaks else Parts(set(), frozenset())
+        return training_code(self.nowhere) if speaks else TrainingCode(set(), frozenset())
 
     @property
     def backpropagating(self) -> set[cst.CSTNode]:
         """The functions and classes of this file that backpropagate, or clear gradients."""
-        return self._parts.training
+        return self._training_code.training
 
-    def in_turn(self, functions: Iterable[Function]) -> list[Function]:
+    def callers_first(self, functions: Iterable[Function]) -> list[Function]:
         """Return functions with those last that others call, if the file trains: the calls show what they are given."""
-        return sorted(functions, key=lambda one: one.code.name in self._parts.helpers)
+        return sorted(functions, key=lambda one: one.code.name in self._training_code.helpers)
 
     # Other files.
 

@@ -28,7 +28,7 @@ from gradlint.domain.value import (
     Value,
 )
 from gradlint.facts import Entry, fact, resolve
-from gradlint.interpreter.escape import escape, run_hooks_unseen, unknown_call
+from gradlint.interpreter.escape import escape, run_hooks_inside, unknown_call
 from gradlint.interpreter.libraries import trainers as frameworks
 from gradlint.interpreter.libraries.accelerate import ENGINES, engine_method, is_engine
 from gradlint.interpreter.libraries.model_zoos import call_foreign, foreign_part
@@ -55,7 +55,6 @@ from gradlint.interpreter.torch.parameters import (
     check_part,
     is_module_path,
     is_unsized,
-    makes_others,
     module_base,
     parameter_shape,
     parts,
@@ -270,8 +269,7 @@ def _call_library(machine: Machine, state: State, ref: Ref, record: Instance, ar
         return result
     if refuses_call(machine, state, ref, record, args, node):
         return Unknown("raised")
-    if makes_others(record):
-        run_hooks_unseen(machine, state, node)
+    run_hooks_inside(machine, state, record, node)
     if base == "torch.nn.Sequential":
         value = args.get(0, "input")
         return _call_in_turn(machine, state, ref, tuple(parts(record).values()), Args((value,)), node)

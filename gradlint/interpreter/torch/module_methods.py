@@ -8,6 +8,7 @@ import libcst as cst
 
 from gradlint.domain import announcement
 from gradlint.domain.dtype import is_floating, named
+from gradlint.domain.likeness import makes_others
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.machine import Machine, Method
@@ -18,7 +19,6 @@ from gradlint.interpreter.torch.optim import clear_gradient
 from gradlint.interpreter.torch.parameters import (
     NAME,
     children_of,
-    makes_others,
     modules_of,
     parameter_registered,
     parameters_of,

@@ -74,12 +74,6 @@ def children_of(state: State, record: Instance) -> list[tuple[str, Ref]]:
     return [(name, value) for name, value in record.attrs.items() if isinstance(value, Ref) and is_module(state, value)]
 
 
-def makes_others(record: Instance) -> bool:
-    """Return whether a module is of a class of torch's that makes modules, which are not seen, and registers them."""
-    path = record.cls.path if isinstance(record.cls, External) else ""
-    return path.startswith(("torch.nn.Transformer", "torch.nn.MultiheadAttention", "torch.nn.AdaptiveLogSoftmax"))
-
-
 NAME = "name of a parameter"
 """The key of the name of a parameter that stands for several: two tests of it agree."""
 

@@ -40,6 +40,7 @@ class Names:
         self.torn: dict[cst.CSTNode, tuple[str, ...]] = {}
         self.items: dict[str, list[cst.Call]] = {}
         self.taken: list[tuple[str, cst.Subscript]] = []
+        self._numpy: set[str] = set()
         self._called: set[str] = set()
         self._loops: list[tuple[frozenset[str], cst.CSTNode]] = []
         self._given: list[tuple[frozenset[str], cst.CSTNode]] = []
@@ -108,6 +109,8 @@ class Names:
                         uses.looped = True
         elif type(node) is cst.ImportAlias:
             (self.bound if top else self.inner).add(root_of(node.name))
+            if root_of(node.name) == "numpy":
+                self._numpy.add(node.evaluated_alias or "numpy")
         elif type(node) is cst.Global:
             self.bound |= {item.name.value for item in node.names}
 
@@ -159,12 +162,27 @@ class Names:
         given = [one.value for one in lines_of(*self._networks) if type(one) is cst.Return and one.value]
         while hit := [*given, *(value for places, value in waiting if not wanted.isdisjoint(places))]:
             waiting, given = [(places, value) for places, value in waiting if wanted.isdisjoint(places)], []
-            for node in reachable(hit, _operands):
+            for node in reachable(hit, self._operands):
                 if type(node) in (cst.Call, cst.Attribute):
                     calls.add(node)
                 if (name := spelled(node)) is not None:
                     wanted.add(name)
         return calls
+
+    def _operands(self, node: cst.CSTNode) -> Iterable[cst.CSTNode]:
+        """Return what a value is computed from: of a call its arguments, and the tensor whose method it is.
+
+        What NumPy computes has no graph.
+        """
+        if type(node) is not cst.Call:
+            return parts(node)
+        function = node.func
+        if root_of(function) in self._numpy:
+            return ()
+        owner = function.value if isinstance(function, cst.Attribute) else None
+        of_tensors = isinstance(function, cst.Attribute) and tensors_have(function.attr.value)
+        named = spelled(function) is not None and not of_tensors
+        return (*node.args, *(() if owner is None or named else (owner,)))
 
     def of(self, place: cst.CSTNode) -> Uses | None:
         """Return the uses of a name, or of an attribute of `self`."""
@@ -218,22 +236,6 @@ def _returned_loss(line: cst.CSTNode) -> str | None:
         pairs = ((one.key, one.value) for one in value.elements if type(one) is cst.DictElement)
         value = next((given for key, given in pairs if type(key) is cst.SimpleString and key.raw_value == "loss"), None)
     return None if value is None else spelled(value)
-
-
-def _operands(node: cst.CSTNode) -> Iterable[cst.CSTNode]:
-    """Return what a value is computed from: of a call its arguments, and the tensor whose method it is.
-
-    What NumPy computes has no graph.
-    """
-    if type(node) is not cst.Call:
-        return parts(node)
-    function = node.func
-    if root_of(function) in ("np", "numpy"):
-        return ()
-    owner = function.value if isinstance(function, cst.Attribute) else None
-    of_tensors = isinstance(function, cst.Attribute) and tensors_have(function.attr.value)
-    named = spelled(function) is not None and not of_tensors
-    return (*node.args, *(() if owner is None or named else (owner,)))
 
 
 _TELLING = frozenset(

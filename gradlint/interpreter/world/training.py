@@ -19,7 +19,7 @@ MAY_TRAIN = re.compile(rf"backward|\b(?:zero_grad|{TRAINING_STEP})\b")
 """What a text has in it that may backpropagate."""
 
 
-class Parts(NamedTuple):
+class TrainingCode(NamedTuple):
     """The functions and classes of a file by what they do for others.
 
     `training`: those that backpropagate, or clear gradients, and the file that has some such code. So does a function
@@ -31,7 +31,7 @@ class Parts(NamedTuple):
     helpers: frozenset[str]
 
 
-def parts_of(module: cst.Module) -> Parts:
+def training_code(module: cst.Module) -> TrainingCode:
     """Return which functions of a file train, and which help others."""
     users: dict[str, list[tuple[cst.CSTNode, ...]]] = {}
     """What encloses the places that name an own method, or call a name; outermost first."""
@@ -64,7 +64,7 @@ def parts_of(module: cst.Module) -> Parts:
         if isinstance(inner, cst.FunctionDef) and inner not in found:
             waiting += users.get(inner.name.value, ())
         found.update(around)
-    return Parts(found, helpers)
+    return TrainingCode(found, helpers)
 
 
 def _is_other(name: str, *around: cst.CSTNode) -> bool:
