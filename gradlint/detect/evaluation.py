@@ -14,7 +14,7 @@ from gradlint.domain.assumption import Assumption
 from gradlint.domain.fault.training_loop import EvalModeMissing
 from gradlint.domain.graph import Node, fresh_number
 from gradlint.domain.state import PathFact, State
-from gradlint.domain.value import Function, Instance, Ref
+from gradlint.domain.value import Function, Instance, Ref, Value
 from gradlint.domain.walk import inputs, reachable
 from gradlint.interpreter.python.classes import find_in_class
 from gradlint.interpreter.reachable import all_attributes, contents
@@ -191,8 +191,23 @@ class EvaluationModeDetector(Detector[Evaluations]):
 def _switches(state: State, record: Instance) -> bool:
     """Return whether a network's `forward` sees to the mode itself, as by an argument."""
     forward = find_in_class(state, record.cls, "forward")
-    start: list[cst.CSTNode] = [forward.code.node] if isinstance(forward, Function) else []
-    return any(is_own(one, "eval") for one in nodes_of(*start))
+    if not isinstance(forward, Function):
+        return False
+    within = list(nodes_of(forward.code.node))
+    if any(is_own(one, "eval") for one in within):
+        return True
+    # As `def forward(self, x, is_training=False)`: `if is_training: x = self.dropout(x)`.
+    names = {param.name for param in forward.code.params}
+    chosen = [
+        one for one in within if isinstance(one, cst.If) and isinstance(one.test, cst.Name) and one.test.value in names
+    ]
+    parts = [name for name, part in record.attrs.items() if _has_modes(state, part)]
+    return any(is_own(one, name) for test in chosen for one in nodes_of(test.body) for name in parts)
+
+
+def _has_modes(state: State, part: Value) -> bool:
+    held = state.heap.get(part.id) if isinstance(part, Ref) else None
+    return isinstance(held, Instance) and is_module(state, part) and has_two_modes(state, held)
 
 
 _HAS_MODES = "a network that behaves in another way in training: the program sends it there"

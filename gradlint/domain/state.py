@@ -129,6 +129,9 @@ def rebound(now: Names, before: Names) -> Iterator[str | int]:
 SOME = "some"
 """The key under which facts hold what `State.some` returns."""
 
+CHOSEN = "chosen"
+"""The key under which facts hold when this path last left a loop by one of several ways, which no test tells apart."""
+
 
 @dataclass(slots=True, eq=False)
 class State:
@@ -384,3 +387,8 @@ class State:
     def undecided_since(self, address: int) -> bool:
         """Return whether this path has forked since something was made: forks are facts by their numbers."""
         return any(type(key) is int and key > address for key in self.facts)
+
+    def chosen_since(self, address: int) -> bool:
+        """Return whether this path has forked since something was made, or has left a loop by one of several ways."""
+        last = self.facts.get(CHOSEN)
+        return self.undecided_since(address) or (type(last) is int and last > address)

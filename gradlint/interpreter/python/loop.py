@@ -15,7 +15,7 @@ import libcst as cst
 from gradlint.domain.announcement import IterationBegan, IterationEnded, LoopBegan, LoopEnded
 from gradlint.domain.graph import DATA, Node, fresh_number
 from gradlint.domain.likeness import origin_of_data
-from gradlint.domain.state import State, fresh_address
+from gradlint.domain.state import CHOSEN, State, fresh_address
 from gradlint.domain.value import Instance, NoGradient, Ref, Sequence, Suspended, Tensor, Unknown, Value
 from gradlint.interpreter.escape import escape, origins
 from gradlint.interpreter.machine import Exit, Machine, Region, splitting_each
@@ -232,6 +232,9 @@ def _leave(
                 forget_assigned(loop.before, state, instr.body)
     after = machine.join(machine.run(instr.orelse, live) + broken)
     machine.close(after, region)
+    if len(after) > 1:
+        for state in after:
+            state.decide(CHOSEN, fresh_number())
     return after
 
 

@@ -97,7 +97,7 @@ def _grad(machine: Machine, state: State, ref: Ref, node: cst.CSTNode) -> Value:
         since = ref.id if value is None else value.since
         if record.leaf is None or since <= state.escaped or HIDDEN in record.tags:
             return machine.symbol("gradient", ref, state.escaped, kind="gradient")
-        return NoGradient(record.syntax, since, node if state.undecided_since(ref.id) else None)
+        return NoGradient(record.syntax, since, node if state.chosen_since(ref.id) else None)
     machine.passes((node, "gradient"))
     return (state.tensor_of(value) or value) if isinstance(value, Unknown) else value
 

@@ -52,11 +52,14 @@ def reaching(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     raises, so that nobody keeps a program in which it does.
     """
     leaves = [node for node in found.possible.values() if node.leaf is not None]
+    unknown = any(node.tracked is None for node in found.possible.values())
+    if unknown and all(node.tracked is False for node in leaves):
+        _fill_escaped(state)
     if not machine.assumes:
         return found
     if any(node.leaf is not None for node in found.certain):
         leaves = _unseen(machine, state, leaves)
-    elif not leaves and any(node.tracked is None for node in found.possible.values()):
+    elif not leaves and unknown:
         behind = {node.leaf for node in leaves_of(found.possible.values(), inputs)}  # Behind what cuts the graph.
         leaves = [leaf for leaf in _only_optimized(state) if leaf.leaf not in behind]
     if not leaves:
@@ -65,6 +68,13 @@ def reaching(machine: Machine, state: State, found: Walk, syntax: cst.CSTNode) -
     subject = root.value if isinstance(root, cst.Name) else "the loss"
     machine.assume(Assumption("use", subject, "computed from parameters that get a gradient", syntax))
     return Walk([*found.certain, *leaves], {**found.possible, **{leaf.id: leaf for leaf in leaves}})
+
+
+def _fill_escaped(state: State) -> None:
+    """Let what is behind a call that is not known be any leaf that had gone where gradlint does not look."""
+    for address, record in list(state.heap.items()):
+        if address <= state.escaped and isinstance(record, Tensor) and isinstance(record.accumulated, NoGradient):
+            state.put(address, record._replace(accumulated=Unknown("gradient")))
 
 
 def _unseen(machine: Machine, state: State, reached: list[Node]) -> list[Node]:

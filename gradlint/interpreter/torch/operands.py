@@ -113,10 +113,17 @@ _TWINS = {
 
 
 def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tuple[Param, ...]]:
-    """Return what can be bound of a call that fits no overload known: by position and name in the first."""
+    """Return what can be bound of a call that fits no overload known: by position and name in the first.
+
+    Several sizes are one argument, as in `torch.zeros(2, 3, names=...)`, which torch takes up to 2.12.
+    """
     overload = signature.overloads[0] if signature.overloads else ()
+    positional: tuple[Value, ...] = args.positional
+    if positional and isinstance(positional[0], (int, Sym)):
+        several = next((one for one in signature.overloads if one and one[0].variadic), None)
+        overload, positional = (overload, positional) if several is None else (several, (positional,))
     names = [param.name for param in overload if not param.keyword_only]
-    bound = dict(zip(names, args.positional, strict=False))
+    bound = dict(zip(names, positional, strict=False))
     bound.update(args.keywords)
     return bound, overload
 

@@ -136,7 +136,7 @@ def lacks_forward(machine: Machine, state: State, ref: Ref, record: Instance, no
 
     A bare `nn.Module()` holds the place of what a subclass puts there.
     """
-    if record.cls == External("torch.nn.Module"):
+    if record.cls == External("torch.nn.Module") or "forward" in record.attrs:
         return False
     known = module_base(state, record) in _WITHOUT_FORWARD and not record.open and isinstance(record.syntax, cst.Call)
     if not known or record.module.foreign or has_unknown_base(state, record.cls) or may_be_another(state, ref):

@@ -38,8 +38,11 @@ def _isinstance(machine: Machine, state: State, args: Args, node: cst.CSTNode) -
     known = is_instance(machine, state, value, cls)
     if known is not None:
         return known
-    if isinstance(value, Unknown) and cls is not None and state.facts.get(("type", value)) == cls:
+    shown = state.facts.get(("type", value)) if isinstance(value, (Unknown, Ref)) else None
+    if shown is not None and shown == cls:
         return True
+    if isinstance(shown, External) and isinstance(cls, External) and _are_apart(shown.path, cls.path):
+        return False
     return machine.symbol("isinstance", value, cls, kind="bool")
 
 
@@ -140,6 +143,17 @@ def _ref_is_instance(state: State, value: Ref, cls: Value) -> bool | None:
 _SCHEDULERS = "torch.optim.lr_scheduler."
 _SUPPOSED_SCHEDULERS = frozenset({f"{_SCHEDULERS}LRScheduler", f"{_SCHEDULERS}LambdaLR"})
 """The classes that a scheduler of another library is taken for."""
+
+
+def _are_apart(one: str, other: str) -> bool:
+    """Return whether no object is of both of two classes: of two layers of torch, of which neither extends the other."""
+    names = {one.rpartition(".")[2], other.rpartition(".")[2]}
+    layers = all(is_module_path(path) and not _is_base_of_others(path) for path in (one, other))
+    return layers and len(names) == 2 and not any(name.startswith(_RELATED) for name in names)
+
+
+_RELATED = ("Module", "Sequential", "Lazy", "ReLU6", "Hardtanh", "Upsampl", "ZeroPad", "ConstantPad", "NLLLoss")
+"""What the names of the classes of `torch.nn` begin with that extend another, or that another extends (2.13)."""
 
 
 def _is_base_of_others(path: str) -> bool:
