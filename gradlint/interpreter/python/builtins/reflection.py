@@ -146,7 +146,7 @@ _SUPPOSED_SCHEDULERS = frozenset({f"{_SCHEDULERS}LRScheduler", f"{_SCHEDULERS}La
 
 
 def _are_apart(one: str, other: str) -> bool:
-    """Return whether no object is of both of two classes: of two layers of torch, of which neither extends the other."""
+    """Return whether no object is of both of two classes: layers of torch of which neither extends the other."""
     names = {one.rpartition(".")[2], other.rpartition(".")[2]}
     layers = all(is_module_path(path) and not _is_base_of_others(path) for path in (one, other))
     return layers and len(names) == 2 and not any(name.startswith(_RELATED) for name in names)
