@@ -127,6 +127,11 @@ class Training:
         leaf.scaled = leaf.unscaled = False
         leaf.known = tensor.grad is None
 
+    def all_cleared(self, tensors: Iterable[Tensor], place: Place) -> None:
+        """Note that an optimizer has cleared the gradients of its parameters."""
+        for one in tensors:
+            self.cleared(one, place, _OPTIM)
+
     def _idle(self, leaf: Leaf, tensor: Tensor, place: Place, filled: Place) -> None:
         """Count gradients that are cleared unused; a backward is used if any step, or a scaler, has come after it."""
         leaf.version = tensor._version
