@@ -246,7 +246,7 @@ def _is_plain(node: ast.AST) -> bool:
 
 def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
     """Yield the nodes of a file by which containers grow, or else are made, each with the container."""
-    made = []
+    made: list[tuple[ast.expr | ast.stmt, ast.expr]] = []
     for node in nodes_of(filename):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS:
             yield node, node.func.value
