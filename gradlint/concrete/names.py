@@ -154,7 +154,7 @@ class Names(Watcher):
 def _parameter(tensor: torch.Tensor, frame: FrameType | None) -> nn.Parameter | None:
     """Return the parameter whose memory a tensor has, among the variables of a frame and of those outside of it."""
     while frame is not None:
-        own = [one for one in frame.f_locals.values() if isinstance(one, nn.Parameter) and one.shape == tensor.shape]
+        own = [one for one in frame.f_locals.values() if type(one) is nn.Parameter and one.shape == tensor.shape]
         found = next((one for one in own if one.data_ptr() == tensor.data_ptr()), None)
         if found is not None:
             return found

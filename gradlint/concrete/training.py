@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -53,6 +53,8 @@ class Training:
         self.hooked = False
         """Whether the program has hooks that see gradients."""
         self._last: Place | None = None
+        self.iterations: Callable[[], int] = lambda: 0
+        """Returns how many iterations are over, those between samples among them."""
         self.by_hand = False
         """Whether the program itself has written a parameter by its gradient."""
 

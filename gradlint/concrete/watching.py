@@ -16,6 +16,7 @@ from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 from torch.optim import optimizer as steps
 from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.swa_utils import AveragedModel
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Line, Place, Places, Spot
@@ -71,6 +72,7 @@ class Watch:
     ) -> None:
         self.machine = Machine(places, complain, checksums, line)
         self.sampler = Sampler(schedule or Schedule())
+        self.machine.training.iterations = lambda sampler=self.sampler: sampler.done  # type: ignore[misc]
         self.clock = Clock()
         self._hooks: list[Any] = []
         self._module_hooks: list[Any] = []
@@ -79,7 +81,7 @@ class Watch:
         """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
         self._met: set[tuple[int, int]] = set()
-        """The places that have made an optimizer, switched the mode of a network, or switched off grad mode."""
+        """The places that have made an optimizer, switched a network or grad mode, loaded a state or averaged."""
         self._replaced: list[Replaced] = []
         self._to_clear: tuple[list[Any], Place] | None = None
         """The parameters whose gradients an optimizer is about to set to none, and where."""
@@ -101,7 +103,9 @@ class Watch:
             Replaced(nn.Module, "state_dict", followed(nn.Module.state_dict, self._state_taken)),
             Replaced(LRScheduler, "step", heralded(LRScheduler.step, self._scheduler_steps)),
             Replaced(Optimizer, "add_param_group", heralded(Optimizer.add_param_group, self._optimizer_grows)),
-            Replaced(torch.no_grad, "__enter__", heralded(torch.no_grad.__enter__, self._grad_mode_off)),
+            Replaced(torch.no_grad, "__enter__", heralded(torch.no_grad.__enter__, self._comes)),
+            Replaced(nn.Module, "load_state_dict", heralded(nn.Module.load_state_dict, self._comes)),
+            Replaced(AveragedModel, "update_parameters", heralded(AveragedModel.update_parameters, self._comes)),
         ]
         for one in self._replaced:
             one.put()
@@ -241,7 +245,8 @@ class Watch:
             self.machine.tell("state_taken", state, place)
 
     @_careful
-    def _grad_mode_off(self, mode: Any) -> None:
+    def _comes(self, _: Any) -> None:
+        """See whether the program comes for the first time to a line that evaluates, loads a state or averages."""
         if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
             self._meets_new(place)
 
