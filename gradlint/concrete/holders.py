@@ -246,7 +246,7 @@ def _is_plain(node: ast.AST) -> bool:
 
 def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
     """Yield the nodes of a file by which containers grow, or else are made, each with the container."""
-    made = []
+    made: list[tuple[ast.expr | ast.stmt, ast.expr]] = []
     for node in nodes_of(filename):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS:
             yield node, node.func.value
@@ -258,7 +258,14 @@ def _growing(filename: str) -> Iterator[tuple[ast.expr | ast.stmt, ast.expr]]:
             yield node, node.targets[0]
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.ListComp):
             made.append((node.value, node.targets[0]))
+        elif isinstance(node, ast.Assign) and _is_made(node.value):
+            made.append((node, node.targets[0]))
     yield from made
+
+
+def _is_made(value: ast.expr) -> bool:
+    """Return whether an expression makes a list that is not empty, or joins some."""
+    return bool(getattr(value, "elts", ())) or isinstance(value, ast.BinOp)
 
 
 def _continues(node: ast.Assign) -> bool:

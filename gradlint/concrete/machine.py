@@ -26,9 +26,10 @@ from gradlint.concrete.cuts import Cut
 from gradlint.concrete.exits import Exits
 from gradlint.concrete.hidden import Hidden, writes
 from gradlint.concrete.measures import Measures
-from gradlint.concrete.operations import CONSTANTS, draws, look, name_of, requires_grad, versions
+from gradlint.concrete.operations import CONSTANTS, PLAIN, draws, look, name_of, requires_grad, versions
 from gradlint.concrete.places import Line, Place, Places, Spot
 from gradlint.concrete.seen import ATTRIBUTE, Seen
+from gradlint.concrete.stack import depth
 from gradlint.concrete.tape import LABEL, Label, mark_freed, sequence_number
 from gradlint.concrete.training import Training
 from gradlint.concrete.watcher import ANNOUNCED, Known, Operation, Watcher, forget, hearing
@@ -125,11 +126,14 @@ class Machine(TorchFunctionMode):
 
     def guarded(self, act: Callable[..., object], *given: Any) -> None:
         """Observe. A mistake of gradlint's ends the watching, and never the program."""
-        if not self.on:
-            return
-        try:
+        if self.on:
             with torch._C.DisableTorchFunction():
-                act(*given)
+                self.noted(act, *given)
+
+    def noted(self, act: Callable[..., object], *given: Any) -> None:
+        """Observe a call of torch of which no other mode and no class of tensors of the program's hears."""
+        try:
+            act(*given)
         except Exception as error:
             self.crashed(error)
 
@@ -162,7 +166,8 @@ class Machine(TorchFunctionMode):
             return result
         given: list[Tensor] = []
         before: list[int] = []
-        self.guarded(look, args, kwargs, given, before)
+        observe = self.noted if types in PLAIN and not depth() else self.guarded
+        observe(look, args, kwargs, given, before)
         if self.hidden.aliases and writes(func):
             self.guarded(self.hidden.may_write, given, self._number, self.places.of(caller))
         try:
@@ -170,7 +175,8 @@ class Machine(TorchFunctionMode):
         except Exception as error:
             self.guarded(self._refused, error, func, args, caller)
             raise
-        self.guarded(self._operated, func, args, kwargs, given, before, result, caller)
+        if self.on:
+            observe(self._operated, func, args, kwargs, given, before, result, caller)
         if self.asked is not None:
             self.guarded(self.asked.called, given, result, caller)
         return result
@@ -270,7 +276,10 @@ class Machine(TorchFunctionMode):
             made += [one for one, old, new in zip(given, before, after, strict=True) if old != new]
         tracked = [one for one in made if requires_grad(one)]
         if func in self._functions or caller.f_code.co_filename in self._files:
-            self._tell(Operation(func, name_of(func), args, kwargs, given, made, tracked, place, caller))
+            operation = Operation(func, name_of(func), args, kwargs, given, made, tracked, place, caller)
+            for watcher in self.watchers:
+                if func in watcher.functions or caller.f_code.co_filename in watcher.files:
+                    watcher.operated(operation)
         if not tracked:
             left = self.exits.note(func, args, result, caller)
             if left is not None:
@@ -305,11 +314,6 @@ class Machine(TorchFunctionMode):
         if func in _LOSSES:
             losses.note(self.losses, _LOSSES[func], place, args)
 
-    def _tell(self, it: Operation) -> None:
-        for one in self.watchers:
-            if it.func in one.functions or it.caller.f_code.co_filename in one.files:
-                one.operated(it)
-
     def _written(
         self, func: Any, given: list[Tensor], before: list[int], after: list[int], place: Place, caller: Any
     ) -> None:
@@ -342,11 +346,8 @@ class Machine(TorchFunctionMode):
         if place is not None:
             self.training.measured(optimizer, self.measures.moved, place)
             self.tell("step_ended", optimizer, place)
-        for group in optimizer.param_groups if place is not None else ():
-            for one in group["params"]:
-                key = memory_of(one) if one.grad is not None else None
-                if key is not None and place is not None:
-                    self.writes.note(key, "optimizer.step", place)
+            given = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+            self.writes.stepped(memories_of(given), place)
 
     def _refused(self, error: Exception, func: Any, args: Any, caller: Any) -> None:
         place = self.places.of(caller)

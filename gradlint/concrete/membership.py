@@ -75,7 +75,6 @@ class Membership(Watcher):
         self._known = 0
         self._aliases: dict[tuple[int, int], Seen] = {}
         self._states: dict[tuple[int, int], Taken] = {}
-        self._passed = 0
         self._outlived: set[tuple[int, int]] = set()
         """The lines whose state dict was there after a later step, not loaded, when they made another one."""
         self._reached: dict[tuple[int, int], int] = {}
@@ -101,12 +100,8 @@ class Membership(Watcher):
 
     @property
     def _now(self) -> int:
-        """Return how many steps there were, and iterations that nobody has watched."""
-        return self.training.steps + self._passed
-
-    def iteration_passed(self, number: int) -> None:
-        """Count what happens between samples."""
-        self._passed += 1
+        """Return a number that grows with each step, also with those that nobody has watched."""
+        return self.training.steps + self.training.iterations()
 
     def state_taken(self, state: Any, place: Place) -> None:
         """Note the first parameter of a state dict."""

@@ -6,6 +6,7 @@ import ast
 import sys
 import weakref
 from collections.abc import Iterator
+from types import FrameType
 
 import torch
 from torch import nn
@@ -53,8 +54,8 @@ class Names(Watcher):
             if isinstance(given, torch.Tensor) and to.numel() and to.data_ptr() == given.data_ptr():
                 if it.caller.f_code.co_filename == _MODULE:
                     self._alias(it)
-                elif given is to and isinstance(to, nn.Parameter):
-                    self._second_name(it, to)
+                elif given.shape == to.shape and (parameter := _parameter(to, it.caller)) is not None:
+                    self._second_name(it, parameter)
 
     def _difference(self, it: Operation) -> None:
         """Find a parameter less itself, or less a value of its own memory that was taken before the last step."""
@@ -69,7 +70,7 @@ class Names(Watcher):
             self._found.setdefault(it.place.key, Seen(ParameterMinusItself, it.place, {"parameter": made}))
 
     def _second_name(self, it: Operation, parameter: nn.Parameter) -> None:
-        """Find where the network of a parameter, which is averaged with itself, got its second name."""
+        """Find where the network of a parameter, which is averaged with itself, got its second name, if it has one."""
         for frame in own_frames(it.caller):
             for node in nodes_of(frame.f_code.co_filename):
                 target = node.targets[0] if isinstance(node, ast.Assign) else None
@@ -82,6 +83,8 @@ class Names(Watcher):
                     fields = {"one": ast.unparse(node.value), "other": ast.unparse(target), "apart": it.place}
                     self._found.setdefault(spot.key, Seen(NetworkAlias, spot, fields))
                     return
+        same = {"one": "", "other": "", "apart": it.place}
+        self._found.setdefault(it.place.key, Seen(NetworkAlias, it.place, same))
 
     def _alias(self, it: Operation) -> None:
         """Find where a network got the other of the names by which a line loads its own state."""
@@ -146,6 +149,17 @@ class Names(Watcher):
     def seen(self) -> Iterator[Seen]:
         """Yield what was found."""
         yield from self._found.values()
+
+
+def _parameter(tensor: torch.Tensor, frame: FrameType | None) -> nn.Parameter | None:
+    """Return the parameter whose memory a tensor has, among the variables of a frame and of those outside of it."""
+    while frame is not None:
+        own = [one for one in frame.f_locals.values() if type(one) is nn.Parameter and one.shape == tensor.shape]
+        found = next((one for one in own if one.data_ptr() == tensor.data_ptr()), None)
+        if found is not None:
+            return found
+        frame = frame.f_back
+    return None
 
 
 def _reads_flag(cls: type) -> bool:

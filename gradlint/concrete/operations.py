@@ -10,6 +10,8 @@ import torch
 from gradlint.concrete.calls import tensors_in
 
 Tensor = torch.Tensor
+PLAIN: set[tuple[type, ...]] = {(), (Tensor,)}
+"""What torch hands to a mode as the classes of what an operation is given, where none has a `__torch_function__`."""
 _DRAWS = frozenset({"uniform_", "normal_", "trunc_normal_"})
 CONSTANTS = frozenset({"constant_", "zeros_", "ones_", "eye_", "dirac_", "fill_", "zero_"})
 

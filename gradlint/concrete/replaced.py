@@ -16,6 +16,15 @@ class Replaced(NamedTuple):
     name: str
     method: Any
 
+    def put(self) -> None:
+        """Replace the method."""
+        setattr(self.owner, self.name, self.method)
+
+    def take_back(self) -> None:
+        """Put the method of torch's back, unless another one has taken the place of this one."""
+        if getattr(self.owner, self.name) is self.method:
+            setattr(self.owner, self.name, self.method.__wrapped__)
+
 
 def heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
     """Return a method of schedulers, optimizers or grad modes, with an announcement before it."""
@@ -24,6 +33,23 @@ def heralded(step: Any, stepping: Callable[[Any], None]) -> Any:
     def announced(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
         stepping(scheduler)
         return step(scheduler, *args, **kwargs)
+
+    return announced
+
+
+def cleared(clear: Any, begins: Callable[[Any], None], ended: Callable[[], None]) -> Any:
+    """Return `Optimizer.zero_grad`, with announcements around what sets gradients to none."""
+
+    @wraps(clear)
+    def announced(optimizer: Any, set_to_none: bool = True) -> None:
+        if not set_to_none:
+            clear(optimizer, set_to_none)
+            return
+        begins(optimizer)
+        try:
+            clear(optimizer, set_to_none)
+        finally:
+            ended()
 
     return announced
 

@@ -13,6 +13,8 @@ ITERATIONS = 10
 EVERY = 1000
 """So that what watching costs a loop of tiny operations, up to two times more, is 2 % of the whole run."""
 
+BLOCK = 16
+"""Between samples, the end of one iteration in so many is told of."""
 
 _TIMED = 50
 _ENOUGH = 5
@@ -40,7 +42,9 @@ class Sampler:
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
-        self.done = 0
+        self._done = 0
+        self._skipped = self._skips = 0
+        """Iterations between samples that were only counted since the last of `_done`, and how many there may be."""
         self.watched = 0
         self.samples = 0
         self._was_watched = False
@@ -68,6 +72,18 @@ class Sampler:
         return True
 
     @property
+    def done(self) -> int:
+        """Return how many iterations are over."""
+        return self._done + self._skipped
+
+    def skips(self, optimizer: Any) -> bool:
+        """Count an iteration between samples of which nothing else is due; return whether this step ends such a one."""
+        if self._skipped >= self._skips or id(optimizer) != self._last or self._since:
+            return False
+        self._skipped += 1
+        return True
+
+    @property
     def is_late(self) -> bool:
         """Return whether the time for watching is over."""
         return self._until is not None and time.monotonic() >= self._until
@@ -75,20 +91,27 @@ class Sampler:
     def begins(self) -> bool:
         """Begin a sample here, with this iteration; return whether there is anything left to be watched."""
         self._end = self.done + (self.schedule.iterations or 0)
+        self._skips = 0
         return not self.is_late
+
+    @property
+    def count(self) -> int:
+        """Return how many iterations are over since the last that was not skipped, with this one."""
+        return self._skipped + 1
 
     def next_is_watched(self, this_was: bool) -> bool:
         """Count an iteration, and return whether the next one is to be watched."""
-        self.done += 1
+        self._done, self._skipped = self.done + 1, 0
         self.watched += this_was
         self.samples += this_was and not self._was_watched
         self._was_watched = this_was
         iterations, every = self.schedule.iterations, self.schedule.every
-        if self._until is not None and self.is_late:
-            return False
-        if iterations is None or self.done < self._end:
-            return True
-        return every is not None and self.done % every < iterations
+        is_watched = iterations is None or self._done < self._end
+        is_watched = is_watched or (every is not None and self._done % every < (iterations or 0))
+        is_watched = is_watched and not (self._until is not None and self.is_late)
+        left = -self._done % BLOCK
+        self._skips = 0 if is_watched else left if every is None else min(left, every - 1 - self._done % every)
+        return is_watched
 
 
 class Clock:
@@ -100,11 +123,11 @@ class Clock:
         self._was_watched = True
         self._times: dict[bool, deque[float]] = {True: deque(maxlen=_TIMED), False: deque(maxlen=_TIMED)}
 
-    def iteration_ended(self, watched: bool) -> None:
-        """Note how long an iteration took. The first of a sample, or after one, also pays for what begins or ends."""
+    def iterations_ended(self, watched: bool, count: int) -> None:
+        """Note how long so many took. The first of a sample, or after one, also pays for what begins or ends."""
         now = time.monotonic()
         if watched == self._was_watched:
-            self._times[watched].append(now - self._last)
+            self._times[watched].extend([(now - self._last) / count] * count)
         self._was_watched, self._last = watched, now
 
     @property

@@ -11,6 +11,8 @@ from torch.utils._device import DeviceContext
 
 _push: Callable[[TorchFunctionMode], None] = overrides._push_mode
 _pop: Callable[[], TorchFunctionMode] = overrides._pop_mode
+depth: Callable[[], int] = torch._C._len_torch_function_stack
+"""Returns how many modes are on the stack: a mode that is at work is not."""
 
 
 def put(mode: TorchFunctionMode) -> None:
@@ -32,7 +34,7 @@ def take(mode: TorchFunctionMode) -> bool:
 
 
 def _taken() -> list[TorchFunctionMode]:
-    return [_pop() for _ in range(torch._C._len_torch_function_stack())]
+    return [_pop() for _ in range(depth())]
 
 
 def _put(modes: list[TorchFunctionMode]) -> None:

@@ -118,6 +118,8 @@ def nodes_below(roots: Iterable[Any], since: int = 0) -> list[Way]:
         if node in found:
             continue
         found[node] = Way(node, label)
+        if type(node) is _ACCUMULATES:
+            continue
         for below, _ in node.next_functions:
             if type(below) is _ACCUMULATES:
                 stack.append((below, label))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -53,6 +53,8 @@ class Training:
         self.hooked = False
         """Whether the program has hooks that see gradients."""
         self._last: Place | None = None
+        self.iterations: Callable[[], int] = lambda: 0
+        """Returns how many iterations are over, those between samples among them."""
         self.by_hand = False
         """Whether the program itself has written a parameter by its gradient."""
 
@@ -126,6 +128,11 @@ class Training:
         leaf.filled = leaf.used = None
         leaf.scaled = leaf.unscaled = False
         leaf.known = tensor.grad is None
+
+    def all_cleared(self, tensors: Iterable[Tensor], place: Place) -> None:
+        """Note that an optimizer has cleared the gradients of its parameters."""
+        for one in tensors:
+            self.cleared(one, place, _OPTIM)
 
     def _idle(self, leaf: Leaf, tensor: Tensor, place: Place, filled: Place) -> None:
         """Count gradients that are cleared unused; a backward is used if any step, or a scaler, has come after it."""

@@ -16,21 +16,18 @@ from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 from torch.optim import optimizer as steps
 from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.swa_utils import AveragedModel
 
 from gradlint.concrete.machine import Machine
 from gradlint.concrete.places import Line, Place, Places, Spot
-from gradlint.concrete.replaced import Replaced, announcing, followed, heralded
-from gradlint.concrete.schedule import Clock, Sampler, Schedule
+from gradlint.concrete.replaced import Replaced, announcing, cleared, followed, heralded
+from gradlint.concrete.schedule import BLOCK, Clock, Sampler, Schedule
 from gradlint.concrete.seen import Seen, carried_by
 from gradlint.concrete.stack import put, take
 from gradlint.concrete.watcher import forget
 
 _FAST = (nn.MultiheadAttention, nn.TransformerEncoderLayer, nn.TransformerEncoder)
 """Modules that compute by other kernels, in evaluation, where no mode is on."""
-
-_BLOCK = 0xF
-"""Between samples, the end of every sixteenth iteration is told of."""
-
 
 _running: weakref.WeakSet[Machine] = weakref.WeakSet()
 
@@ -75,6 +72,7 @@ class Watch:
     ) -> None:
         self.machine = Machine(places, complain, checksums, line)
         self.sampler = Sampler(schedule or Schedule())
+        self.machine.training.iterations = lambda sampler=self.sampler: sampler.done  # type: ignore[misc]
         self.clock = Clock()
         self._hooks: list[Any] = []
         self._module_hooks: list[Any] = []
@@ -83,8 +81,10 @@ class Watch:
         """In how many blocks the machine is not on the stack: modules, or a step."""
         self._raised: list[Seen] = []
         self._met: set[tuple[int, int]] = set()
-        """The places that have made an optimizer, switched the mode of a network, or switched off grad mode."""
+        """The places that have made an optimizer, switched a network or grad mode, loaded a state or averaged."""
         self._replaced: list[Replaced] = []
+        self._to_clear: tuple[list[Any], Place] | None = None
+        """The parameters whose gradients an optimizer is about to set to none, and where."""
         self._has_threads = False
         self.was_paused = False
         """Whether the end came between samples."""
@@ -103,10 +103,13 @@ class Watch:
             Replaced(nn.Module, "state_dict", followed(nn.Module.state_dict, self._state_taken)),
             Replaced(LRScheduler, "step", heralded(LRScheduler.step, self._scheduler_steps)),
             Replaced(Optimizer, "add_param_group", heralded(Optimizer.add_param_group, self._optimizer_grows)),
-            Replaced(torch.no_grad, "__enter__", heralded(torch.no_grad.__enter__, self._grad_mode_off)),
+            Replaced(torch.no_grad, "__enter__", heralded(torch.no_grad.__enter__, self._comes)),
+            Replaced(nn.Module, "load_state_dict", heralded(nn.Module.load_state_dict, self._comes)),
+            Replaced(AveragedModel, "update_parameters", heralded(AveragedModel.update_parameters, self._comes)),
         ]
         for one in self._replaced:
-            setattr(one.owner, one.name, one.method)
+            one.put()
+        self._clearing = Replaced(Optimizer, "zero_grad", cleared(Optimizer.zero_grad, self._clears, self._cleared))
         _running.add(self.machine)
         if self.sampler.schedule.seconds is not None:
             self.machine.ticked = self._ticked
@@ -129,8 +132,7 @@ class Watch:
         if torch.compile == self._compiling:
             torch.compile = self._compile
         for one in self._replaced:
-            if getattr(one.owner, one.name) is one.method:
-                setattr(one.owner, one.name, one.method.__wrapped__)
+            one.take_back()
 
     @property
     def seen(self) -> list[Seen]:
@@ -157,6 +159,7 @@ class Watch:
                 hooks.register_module_forward_pre_hook(self._entered),
                 hooks.register_module_forward_hook(self._left, always_call=True),
             ]
+            self._clearing.put()
             put(self.machine)
 
     def _detach(self) -> None:
@@ -164,6 +167,7 @@ class Watch:
         if self._module_hooks and (self._aside or take(self.machine)):
             for hook in self._module_hooks:
                 hook.remove()
+            self._clearing.take_back()
             self._module_hooks, self._aside = [], 0
 
     def _compiling(self, *args: Any, **kwargs: Any) -> Any:
@@ -241,7 +245,8 @@ class Watch:
             self.machine.tell("state_taken", state, place)
 
     @_careful
-    def _grad_mode_off(self, mode: Any) -> None:
+    def _comes(self, _: Any) -> None:
+        """See whether the program comes for the first time to a line that evaluates, loads a state or averages."""
         if self._is_own_thread and not self.machine.over and (place := self.machine.places.of(sys._getframe(3))):
             self._meets_new(place)
 
@@ -270,6 +275,22 @@ class Watch:
             outside = _outside(module, sys._getframe(2))
             self.machine.guarded(self.machine.registered, module, name, parameter, place, outside)
 
+    @_careful
+    def _clears(self, optimizer: Any) -> None:
+        """Step aside while an optimizer clears its gradients: what becomes of each of them is noted after it."""
+        place = self.machine.places.of(sys._getframe(3)) if self._is_watched and self.machine.asked is None else None
+        if place is not None and not self._aside and take(self.machine):
+            self._aside = 1
+            given = [one for group in optimizer.param_groups for one in group["params"] if one.grad is not None]
+            self._to_clear = given, place
+
+    @_careful
+    def _cleared(self) -> None:
+        if self._to_clear is not None:
+            (given, place), self._to_clear = self._to_clear, None
+            self._return()
+            self.machine.guarded(self.machine.training.all_cleared, given, place)
+
     def _step_begins(self, *given: Any) -> None:
         if self.machine.on:  # Between samples there is nothing but this.
             self._steps(*given)
@@ -290,10 +311,12 @@ class Watch:
         if not closure and type(optimizer).__module__.startswith("torch.optim.") and not self._aside:
             self._aside = int(take(self.machine))  # What a step of torch's own writes is noted once, after it.
 
-    @_careful
     def _step_ended(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if get_ident() != self._thread:
-            return
+        if get_ident() == self._thread and (self.machine.on or not self.sampler.skips(optimizer)):
+            self._stepped(optimizer, args, kwargs)
+
+    @_careful
+    def _stepped(self, optimizer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if self.machine.on:
             self._return()
             code = getattr(_closure(args, kwargs), "__code__", None)
@@ -313,9 +336,9 @@ class Watch:
         if was_on:
             machine.guarded(machine.measures.iteration_ended, self.sampler.done)
             machine.guarded(machine.tell, "iteration_ended")
-        elif not self.sampler.done & _BLOCK:
+        elif not self.sampler.done % BLOCK:
             machine.tell("iteration_passed", self.sampler.done)
-        self.clock.iteration_ended(was_on)
+        self.clock.iterations_ended(was_on, self.sampler.count)
         if self.sampler.next_is_watched(was_on) and not machine.over:
             if not was_on:
                 machine.resume()

@@ -12,6 +12,7 @@ from gradlint.concrete.places import Place
 
 _STORAGES = 20_000
 _EACH = 8
+_STEPS = 16
 
 
 class Written(NamedTuple):
@@ -27,10 +28,17 @@ class Writes:
 
     def __init__(self) -> None:
         self._by_storage: OrderedDict[int, deque[Written]] = OrderedDict()
+        self._steps: deque[tuple[Place, dict[int, int]]] = deque(maxlen=_STEPS)
+        """The last steps of optimizers, with the versions to which they led."""
 
     def clear(self) -> None:
         """Know of no write: others may have followed unseen."""
         self._by_storage.clear()
+        self._steps.clear()
+
+    def stepped(self, memories: Iterable[tuple[int, int]], place: Place) -> None:
+        """Note what the step of an optimizer has written."""
+        self._steps.append((place, dict(memories)))
 
     def note(self, memory: tuple[int, int], op: str, place: Place) -> None:
         """Note a write to a storage that has this version now."""
@@ -46,7 +54,9 @@ class Writes:
 
     def after(self, storage: int, expected: int, found: int) -> Written | None:
         """Return the first write after a version was saved, if the last one that is known led to the version found."""
-        known = self._by_storage.get(storage)
+        known = [*self._by_storage.get(storage, ())]
+        known += [Written(one[storage], "optimizer.step", place) for place, one in self._steps if storage in one]
+        known.sort(key=lambda one: one.version)
         if not known or known[-1].version != found:
             return None
         return next((one for one in known if one.version > expected), None)

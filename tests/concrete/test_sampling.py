@@ -63,7 +63,7 @@ def test_nothing_is_left_in_torch_between_samples() -> None:
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return func(*args, **kwargs or {})
 
-    layer = nn.Linear(2, 2)
+    layer, plain = nn.Linear(2, 2), torch.optim.Optimizer.zero_grad
     optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
     watch, mode = Watch(Places(), print, Schedule(iterations=1, every=3)), Mode()
 
@@ -77,12 +77,39 @@ def test_nothing_is_left_in_torch_between_samples() -> None:
     with device, mode:
         assert step() == [device, mode]
         assert not hooks._global_forward_pre_hooks and not hooks._global_forward_hooks
+        assert torch.optim.Optimizer.zero_grad is plain
         step()
         assert step() == [device, watch.machine, mode] and hooks._global_forward_pre_hooks
     assert _modes() == [watch.machine]
     assert step() == []
     watch.end()
     assert watch.scope == "in the 2 of 4 iterations that were watched"
+
+
+def test_iterations_between_samples_are_counted_in_blocks() -> None:
+    """One in sixteen is told of, and the one before each sample; with several optimizers, each."""
+    sampler, one, told = Sampler(Schedule(iterations=2, every=50)), object(), []
+    for _ in range(102):
+        if not sampler.skips(one):
+            assert sampler.ends_iteration(one)
+            told.append(sampler.done)
+            sampler.next_is_watched(sampler.done % 50 < 2)
+    assert told == [0, 1, 16, 32, 48, 49, 50, 51, 64, 80, 96, 99, 100, 101]
+    assert (sampler.done, sampler.watched, sampler.samples) == (102, 6, 3)
+
+
+@pytest.mark.parametrize("given", ["", "set_to_none=True", "False", "*()"])
+@pytest.mark.parametrize("wrong", [False, True])
+def test_an_optimizer_clears_once_for_all(given: str, wrong: bool, tmp_path: Path) -> None:
+    """What `zero_grad` does is known of it as a whole, and of one of the program's own, which calls that."""
+    text = LOOP.replace("zero_grad()", f"zero_grad({given})").format(
+        body="loss.backward(); optimizer.zero_grad()" if wrong else "loss.backward()"
+    )
+    if given.startswith("*"):
+        own = "class Own(torch.optim.SGD):\n    def zero_grad(self):\n        super().zero_grad()\n\n"
+        text = text.replace("torch.optim.SGD(", "Own(").replace("model =", f"{own}model =")
+    found = watched(text, tmp_path)
+    assert {code for code, _ in codes_at(found)} == ({"GRD502", "GRD519"} if wrong else set())
 
 
 @pytest.mark.parametrize(

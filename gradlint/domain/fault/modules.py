@@ -52,7 +52,10 @@ class WeightMadeInForward(Fault):
 
 
 class NetworkAlias(Fault):
-    """A network gets a second name, and the program copies from `one` name to the `other`, at `apart`."""
+    """A network gets a second name, and the program copies from `one` name to the `other`, at `apart`.
+
+    Without the names, a parameter is copied to itself, or averaged with itself.
+    """
 
     one: str
     other: str

@@ -80,6 +80,12 @@ optimizer.step()
                 "this list contains the same network several times: all items share their parameters",
                 hint="create each separately: `[Net() for _ in range(n)]`",
             )
+        if not event.one:
+            return Report(
+                event.node,
+                "this copies the parameters of a network to themselves: it changes nothing",
+                hint="give it the network that is trained, and make the other one by `copy.deepcopy(...)`",
+            )
         return Report(
             event.node,
             "this is a second name for the same network, not a copy: it changes with every training step",
