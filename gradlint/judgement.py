@@ -151,7 +151,7 @@ def _left_undone(verdict: Verdict, atlas: Atlas) -> Verdict | None:
 def _add(
     found: dict[tuple[str, str, Span], Finding], verdict: Verdict, atlas: Atlas, locator: Locator, filename: str
 ) -> None:
-    """Add the finding, if it is one of these files', and none of its code stands at its place."""
+    """Add the finding, if it is one of these files', and none of its code stands at its place, or only a warning."""
     path, places = atlas.sheet(verdict.report.node)
     if path in atlas.installed:
         moved = _outside(verdict, atlas)
@@ -159,8 +159,11 @@ def _add(
             return
         verdict, (path, places) = moved, atlas.sheet(moved.report.node)
     place = path or filename, verdict.rule.code, places.span(verdict.report.node)
-    if place not in found:
-        found[place] = _finding(verdict, atlas, locator, filename)
+    former = found.get(place)
+    if former is None or former.severity == "warning":
+        finding = _finding(verdict, atlas, locator, filename)
+        if former is None or finding.severity == "error":
+            found[place] = finding
 
 
 def _outside(verdict: Verdict, atlas: Atlas) -> Verdict | None:

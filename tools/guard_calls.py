@@ -32,6 +32,8 @@ def known_value(value: Any) -> Known:
         return Described(frozenset({"Optimizer"}), {"param_groups": groups, "defaults": tuple(value.defaults)})
     if isinstance(value, (types.FunctionType, types.MethodType)):
         return Described(frozenset({"function"}))
+    if isinstance(value, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return Described(frozenset({type(value).__name__}))
     if isinstance(value, torch.nn.Module):
         return Described(frozenset({"Module"}))
     if isinstance(value, (tuple, list)):

@@ -35,6 +35,7 @@ NAMESPACES = (
     *("torch.nn.init", "torch.nn.utils", "torch.nn.utils.rnn", "torch.nn.utils.parametrizations"),
     *("torch.nn.utils.parametrize", "torch.nn.utils.prune", "torch.utils.data", "torch.distributions"),
     *("torch.amp", "torch.autograd", "torch.autograd.functional", "torch.autograd.graph", "torch.autograd.forward_ad"),
+    *("torch.nested", "torch.utils.checkpoint", "torch.nn.utils._per_sample_grad"),
 )
 MOST_TRIALS = 2_000
 MOST_RUNS = 12

@@ -14,14 +14,16 @@ from gradlint.domain.value import Ref, Value
 from gradlint.interpreter.torch.tensor import known_tensor, tensor_at
 
 
-class GradcheckDetector(Detector[set[cst.CSTNode]]):
-    """Knows the backwards in which a hook has certainly changed a gradient."""
+class GradcheckDetector(Detector[dict[cst.CSTNode, str]]):
+    """Knows the backwards in which a hook has certainly changed a gradient, and how."""
 
     def on_gradient_hooked(self, state: State, it: GradientHooked) -> None:
         """Note a hook whose result is another number than the gradient that it was given."""
         ref = known_tensor(self.machine, state, it.result)
-        if it.certain and ref is not None and len(it.incoming) == 1 and changes(_term(state, ref), it.incoming[0]):
-            self.facts.add(it.node)
+        if it.certain and ref is not None and len(it.incoming) == 1:
+            how = changes(_term(state, ref), it.incoming[0])
+            if how is not None:
+                self.facts[it.node] = how
 
     def on_derivatives_checked(self, state: State, it: DerivativesChecked) -> None:
         """Report a check that fails at whatever numbers."""
@@ -34,7 +36,8 @@ class GradcheckDetector(Detector[set[cst.CSTNode]]):
             formula = _term(state, ref)
             for position in [index for index, record in enumerate(records) if record.grad is True]:
                 found = misses(formula, inputs, position, tolerance)
-                if found == "cut" or (found == "bends" and it.node in self.facts):
+                changed = self.facts.get(it.node)
+                if found == "cut" or (found == "bends" and changed) or (found == "slopes" and changed == "added"):
                     self.report(TransformMismatch(it.node, it.call, "check-cut" if found == "cut" else "check-hook"))
                     return
 

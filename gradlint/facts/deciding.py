@@ -322,7 +322,7 @@ def _is_instance(value: Known, kinds: ast.expr) -> Known:
 
 _KINDS: Mapping[str, type] = {"float": float, "int": int, "str": str, "bool": bool, "tuple": tuple, "list": list}
 
-_OF_TORCH = frozenset({"Tensor", "Optimizer", "Module", "PackedSequence", "function"})
+_OF_TORCH = frozenset({"Tensor", "Optimizer", "Module", "PackedSequence", "function", "OpOverload", "OpOverloadPacket"})
 """Classes of torch, and functions: no constant is one, and an object of one is none of the others."""
 
 _OF_ITEMS = frozenset({"list", "tuple", "zip"})

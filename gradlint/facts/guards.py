@@ -33,7 +33,8 @@ class Guarded(NamedTuple):
     """A function or class of torch: its parameters in order, with the defaults that are constants, and its guards.
 
     `optional`: the parameters that have a default, constant or not; `keyword_only` those that have no position.
-    `is_native`: torch takes the arguments in C++, perhaps by other names, too.
+    `is_native`: torch takes the arguments in C++, perhaps by other names, too. `packs`: the last parameter is a tuple,
+    or all that is given by position from there on.
     """
 
     parameters: tuple[str, ...]
@@ -42,6 +43,7 @@ class Guarded(NamedTuple):
     keyword_only: frozenset[str]
     guards: tuple[Guard, ...]
     is_native: bool = False
+    packs: bool = False
 
 
 _BY_HAND = "refuses_by_hand"
@@ -83,8 +85,9 @@ def guarded(path: str) -> Guarded | None:
         for key in _REFUSES
         for test, error, message, call in found.get(key, ())
     )
-    native = found.get("native", False)
-    return Guarded(tuple(names), defaults, frozenset(optional), frozenset(keyword_only), guards, native)
+    native, packs = found.get("native", False), bool(names) and names[-1].startswith("*")
+    names = [name.removeprefix("*") for name in names]
+    return Guarded(tuple(names), defaults, frozenset(optional), frozenset(keyword_only), guards, native, packs)
 
 
 @cache

@@ -77,6 +77,9 @@ REFUSES_OVERLAP: Final = _trait("refuses_overlap")
 SPARSE_KEEPS: Final = _trait("sparse_keeps")
 """Gives a sparse tensor for a sparse one, alone or with a number."""
 
+UNDERIVED_IN_PLACE: Final = _trait("underived_in_place")
+"""Raises in backward if it was computed in place (measured: "the derivative for 'inplace version of acosh'")."""
+
 SPARSE_WITHOUT_BACKWARD: Final = _trait("sparse_without_backward")
 """Takes a sparse tensor, and raises in backward, whatever gradient arrives."""
 

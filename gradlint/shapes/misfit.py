@@ -85,7 +85,12 @@ def _several(args: Args) -> Misfit | None:
     return _crossed([as_operand(args[name]) for name in names if args.get(name) is not None])
 
 
-@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss", "soft_margin_loss")
+@check("cosine_similarity", "pairwise_distance")
+def _paired(args: Args) -> Misfit | None:
+    return _crossed((tensor(args, "x1"), tensor(args, "x2")))
+
+
+@check("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss", "poisson_nll_loss", "soft_margin_loss", "kl_div")
 def _compared(args: Args) -> Misfit | None:
     return _crossed((tensor(args), tensor(args, "target")))
 

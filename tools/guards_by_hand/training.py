@@ -182,4 +182,92 @@ TRAINING: tuple[ByHand, ...] = (
         ("state_dict",),
         "torch.optim.SGD([torch.ones(2)], lr=0.1)",
     ),
+    ByHand(
+        "torch.utils.checkpoint.create_selective_checkpoint_contexts",
+        {
+            "policy_fn_or_list": (
+                *("2", "None", "'sin'", "(torch.ops.aten.sin.default,)", "lambda *given, **named: 0"),
+                *("[2]", "['sin']", "[torch.ops.aten.sin]", "[torch.ops.aten.sin.default]", "[]"),
+            ),
+        },
+        (
+            (
+                "policy_fn_or_list is None or isinstance(policy_fn_or_list, (int, float, str, tuple))",
+                "'policy_fn_or_list must be either a function or a list of ops'",
+            ),
+            (
+                "isinstance(policy_fn_or_list, list) and any(isinstance(one, (int, str, function, OpOverloadPacket))"
+                " for one in policy_fn_or_list)",
+                "'Expected op in `op_list` to be an OpOverload'",
+            ),
+        ),
+    ),
+    *(
+        ByHand(
+            f"torch.nested.{name}",
+            {first: ("1", "torch.ones(3)", "[torch.ones(3), torch.ones(2)]", *more)},
+            ((test, said),),
+        )
+        for name, first, more, test, said in (
+            ("nested_tensor", "tensor_list", ("'a'",), "isinstance(tensor_list, (int, float, Tensor))", "'Only lists'"),
+            (
+                "as_nested_tensor",
+                "ts",
+                ("[1]",),
+                "isinstance(ts, (int, float, str)) or isinstance(ts, list) and any(isinstance(one, (int, float))"
+                " for one in ts)",
+                "'Expected first argument to be a tensor or a list / tuple of tensors'",
+            ),
+        )
+    ),
+    ByHand(
+        "torch.nn.utils._per_sample_grad.call_for_per_sample_grads",
+        {"module": ("torch.nn.Linear(2, 2)", "'model'", "1", "lambda x: x"), "batch_size": ("None", "2")},
+        (("isinstance(module, (str, int, function))", "'Module passed must be nn.Module'"),),
+    ),
+    # What stands for a module, a tensor, a function or a flag.
+    ByHand(
+        "torch.nn.Parameter",
+        {"data": ("3", "1.0", "'w'", "[1.0, 2.0]", "(1.0,)", "torch.ones(2)"), "requires_grad": ("True", "False")},
+        (("isinstance(data, (int, float, str, list, tuple))", "'has no attribute'"),),
+        ("data=None", "requires_grad=True"),
+    ),
+    *(
+        ByHand(
+            path,
+            {"device": ("'cpu'", "'gpu'", "'GPU'", "'cpu:0'", "'gpu:0'")},
+            (("device in ('gpu', 'GPU', 'gpu:0')", "'Expected one of cpu, cuda'"),),
+            takes,
+            on,
+        )
+        for path, takes, on in (
+            ("torch.to", ("self", "device"), "torch.ones(2)"),
+            ("torch.nn.Module.to", ("device",), "torch.nn.Linear(2, 2)"),
+        )
+    ),
+    ByHand(
+        "torch.nn.Module.apply",
+        {"fn": ("lambda module: None", "3", "'init'", "None")},
+        (("fn is None or isinstance(fn, (int, str))", "'object is not callable'"),),
+        ("fn",),
+        "torch.nn.Linear(2, 2)",
+    ),
+    *(
+        ByHand(
+            f"torch.{place}set_grad_enabled",
+            {"mode": ("True", "False", "'no'", "None", "0.5")},
+            (("mode is None or isinstance(mode, (str, float))", "'must be bool'"),),
+            ("mode",),
+        )
+        for place in ("", "autograd.")
+    ),
+    ByHand(
+        "torch.nn.utils.parametrize.register_parametrization",
+        {
+            "module": ("torch.nn.Linear(2, 2)",),
+            "tensor_name": ("'weight'",),
+            "parametrization": ("torch.nn.Identity()", "lambda w: w * 2", "'exp'"),
+        },
+        (("isinstance(parametrization, (function, str, int))", "'has no attribute'"),),
+    ),
 )

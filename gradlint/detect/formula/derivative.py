@@ -104,10 +104,13 @@ def _wrong_mask(samples: list[_Sample]) -> Wrong | None:
     return Wrong(flat[0].point, 0.0, up, True)
 
 
-def misses(result: Term, arguments: Sequence[Node], position: int, tolerance: float) -> Literal["cut", "bends"] | None:
+def misses(
+    result: Term, arguments: Sequence[Node], position: int, tolerance: float
+) -> Literal["cut", "bends", "slopes"] | None:
     """Return how a formula depends on an argument: "cut", if its gradient is another than the derivative throughout.
 
-    The gradient flows through what is recorded alone. "bends": the derivative is what it should be, and never zero.
+    The gradient flows through what is recorded alone. "slopes": the derivative is what it should be, and never zero;
+    "bends": it is so large, too, that a gradient which a hook `changes` is further from it than the tolerance.
     """
     derivatives = [pair for point in POINTS if (pair := _derivatives(result, arguments, position, point)) is not None]
     if len(derivatives) < _FEWEST:
@@ -115,7 +118,8 @@ def misses(result: Term, arguments: Sequence[Node], position: int, tolerance: fl
     wide = [abs(wanted - got) > 10 * tolerance and not _agree(wanted, got) for wanted, got in derivatives]
     if all(wide):
         return "cut"
-    return "bends" if not any(wide) and all(abs(wanted) > 10 * tolerance for wanted, _ in derivatives) else None
+    least = 0.0 if any(wide) else min(abs(wanted) for wanted, _ in derivatives)
+    return "bends" if least * _CHANGED > 2 * tolerance else "slopes" if least > _STEP else None
 
 
 def _derivatives(result: Term, arguments: Sequence[Node], position: int, point: float) -> tuple[float, float] | None:
@@ -129,10 +133,18 @@ def _derivatives(result: Term, arguments: Sequence[Node], position: int, point: 
     return (above - below) / (2 * _STEP), (higher - lower) / (2 * _STEP)
 
 
-def changes(gradient: Term, arrived: Node) -> bool:
-    """Return whether a hook certainly makes another gradient of the one that arrives."""
-    pairs = [(number, _evaluated(gradient, {arrived.id: number})) for number in (1.0, 2.0, -1.0)]
-    return all(value is not None and not _agree(number, value) for number, value in pairs)
+_CHANGED = 5e-3
+"""By so much at least a hook changes a gradient: the check takes 1e-3."""
+
+
+def changes(gradient: Term, arrived: Node) -> Literal["changed", "added"] | None:
+    """Return whether a hook certainly makes another gradient of the one that arrives.
+
+    "added": it also makes one of nothing, which `gradcheck` refuses whatever the tolerance is.
+    """
+    pairs = [(number, _evaluated(gradient, {arrived.id: number})) for number in (1.0, 2.0, -1.0, 0.0)]
+    differ = [value is not None and abs(number - value) > _CHANGED for number, value in pairs]
+    return None if not all(differ[:3]) else "added" if differ[3] else "changed"
 
 
 def _numbers(arguments: Sequence[Node], position: int, number: float) -> Numbers:
@@ -218,13 +230,14 @@ class _Evaluation:
         if name in _LIKE:
             return _LIKE[name]
         left = self.of(operand(node, "input", "self"))
-        if node.cut in _ALIASES:
+        copied = node.cut in _ALIASES or (node.cut in ("rewrap", "item") and node.op in _COPIED)
+        if copied:
             left = self.of(Term(node.edges[0].node)) if len(node.edges) == 1 else None
         if name in _SELECTIONS:
             return self._selected(node, _SELECTIONS[name])
         if left is None:
             return None
-        if name in traits.COPIES or name in traits.RESHAPES or node.cut in _ALIASES:
+        if name in traits.COPIES or name in traits.RESHAPES or copied:
             return left
         if name in traits.CONVERTS:
             return left if can_require_grad(found.dtype) or left in (0, 1) else None
@@ -265,6 +278,10 @@ _LIKE = {**dict.fromkeys(traits.ZEROS, 0.0), **dict.fromkeys(traits.ONES, 1.0)}
 
 _ALIASES = frozenset({"detach", "data"})
 """Cuts by which a tensor goes on without its graph, and with its value."""
+
+
+_COPIED = frozenset({"tensor", "item", "tolist"})
+"""Operations by which a value goes on without its tensor."""
 
 
 class _Selection(NamedTuple):

@@ -72,10 +72,11 @@ class SecondBackward(Refusal):
     carried: ClassVar = "graph"
 
 
-Unsupported: TypeAlias = Literal["slope", "without-q", "complete", "sparse"]
+Unsupported: TypeAlias = Literal["slope", "without-q", "complete", "sparse", "in-place"]
 """Why an operation has no backward: it was computed in place with a negative slope, or it is a QR decomposition.
 
-That is one without Q, or with a complete Q of more rows than the matrix has columns. Or its input is sparse.
+That is one without Q, or with a complete Q of more rows than the matrix has columns. Or its input is sparse, or it was
+computed in place at all.
 """
 
 

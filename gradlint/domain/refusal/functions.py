@@ -104,6 +104,7 @@ Role: TypeAlias = Literal[
     "pack_hook",
     "unpack_hook",
     "transformed",
+    "parametrization",
 ]
 """What torch calls a function of the program as: a method of a custom function, a hook by how it was registered, or the
 function of a transform.
@@ -137,7 +138,18 @@ class DirtyView(Refusal):
 
 
 Returned: TypeAlias = Literal[
-    "something", "other", "shape", "dtype", "count", "unwanted", "pair", "output", "unpacked", "single"
+    "something",
+    "other",
+    "shape",
+    "dtype",
+    "count",
+    "unwanted",
+    "pair",
+    "output",
+    "unpacked",
+    "single",
+    "saved",
+    "loaded",
 ]
 
 
@@ -148,7 +160,7 @@ class HookResult(Refusal):
     module, "count": so many gradients; "unwanted": gradients of data; "pair": a pre-hook that is given keywords returns
     other than arguments and keywords; "output": what is no tensor, in place of the output, which was one. "unpacked": a
     saved tensor is unpacked to what is no tensor; the node is where the hooks are installed. "single": a hook of a node
-    returns what is no tuple.
+    returns what is no tuple. "saved", "loaded": for a hook after `state_dict` or `load_state_dict`, anything at all.
     """
 
     returned: Returned

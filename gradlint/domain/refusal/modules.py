@@ -48,6 +48,7 @@ class NoParameterRegistered(Refusal):
 Unfit: TypeAlias = Literal[
     "missing", "taken", "dtype", "shape", "result", "twice", "unreadable", "absent", "several", "no-inverse",
     "matrix", "map", "amount", "amount-size", "iterations", "pickled",
+    "inverse-kind", "inverse-dtype", "inverse-one", "inverse-shape",
 ]  # fmt: skip
 """Why a tensor of a module cannot be computed from others."""
 
@@ -61,7 +62,8 @@ class ReparametrizationMismatch(Refusal):
     it is to be undone down to one of several tensors. "no-inverse": the tensor is assigned to, which needs the inverse
     of the parametrization. "matrix": the tensor has too few dimensions. "map", "amount", "iterations": an argument has
     no valid value; "amount-size": there are not so many elements. "pickled": a module that is parametrized is to be
-    written as a whole.
+    written as a whole. "inverse-kind", "inverse-dtype", "inverse-one", "inverse-shape": `right_inverse` gives other
+    than tensors, or of another type; that of a further parametrization not one tensor, or of another size.
     """
 
     reason: Unfit

@@ -22,7 +22,7 @@ Mismatch: TypeAlias = Literal[
     "tangent-structure", "tangent-shape", "tangent-dtype",
     # `gradcheck`.
     "check-nothing", "check-without-grad", "check-precision", "check-overlap", "check-cut", "check-hook", "check-once",
-    "check-batched", "check-sparse", "check-random",
+    "check-batched", "check-batched-sparse", "check-sparse", "check-mkldnn", "check-random",
     # `vmap`.
     "randomness", "chunk-size", "map-nothing", "map-no-tensor", "map-kind", "map-dim", "map-sizes", "in-dims-kind",
     "in-dims-count", "in-dims-structure", "out-dims-kind", "out-dims-count", "out-dims-single", "out-dims-structure",

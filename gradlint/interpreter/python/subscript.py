@@ -16,6 +16,7 @@ from gradlint.interpreter.python.operators import shares_memory
 from gradlint.interpreter.torch.index import index_tensor, write_tensor
 from gradlint.interpreter.torch.legacy_calls import refuses_number_index
 from gradlint.interpreter.torch.module import index_module, replace_module
+from gradlint.interpreter.torch.state_dicts import taken_item
 from gradlint.interpreter.torch.tensor import known_tensor
 from gradlint.interpreter.world.placeholders import taken_by_use
 from gradlint.source.core import Item, SetItem
@@ -41,6 +42,8 @@ def read_item(machine: Machine, state: State, obj: Value, index: Value, node: cs
         if isinstance(record, Mapping) and record.factory is not None and is_key(index) and index not in record.items:
             set_item(machine, state, obj, index, machine.call(state, record.factory, Args(), node))
             record = state[obj]
+        if isinstance(record, Mapping) and (taken := taken_item(state, obj, record, index, node)) is not None:
+            return taken
         if isinstance(record, (Sequence, Mapping)):
             return get_item(machine, state, obj, index, node)
         named = items_in_order(state, record) if isinstance(record, Instance) else None

@@ -7,7 +7,7 @@ import libcst as cst
 from gradlint.domain.graph import fresh_number
 from gradlint.domain.refusal.training_loop import GradModeNotCalled
 from gradlint.domain.state import State
-from gradlint.domain.value import Args, Context, External, Instance, Ref, Suspended, Unknown, Value
+from gradlint.domain.value import Args, Bound, Context, External, HookHandle, Instance, Ref, Suspended, Unknown, Value
 from gradlint.interpreter.machine import Machine, splitting
 from gradlint.interpreter.python.classes import find_method
 from gradlint.interpreter.python.consume import where_grad_may_be_off
@@ -46,7 +46,12 @@ def _with(machine: Machine, state: State, instr: With) -> list[State]:
         return run_with(machine, state, context, instr)
     state.set(instr.dest, _entered(machine, state, context, instr.node))
     if not isinstance(context, Unknown):
-        return machine.run(instr.body, [state])
+        after = machine.run(instr.body, [state])
+        for other in after:
+            record = other.heap.get(context.id) if isinstance(context, Ref) else None
+            if isinstance(record, Instance) and isinstance(record.inner, HookHandle):
+                machine.call(other, Bound(context, "__exit__"), Args(), instr.node)
+        return after
     if context.kind != STACK:
         return where_grad_may_be_off(machine, lambda: machine.run(instr.body, [state]))
     saved, first_exit = (state.grad, state.inference, state.blocked), len(machine.exits)

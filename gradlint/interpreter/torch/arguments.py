@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
@@ -45,6 +45,11 @@ def refuses_inherited(
 ) -> bool:
     """Report arguments that a method which torch gives an object does not take; return True where it raises."""
     return not has_unknown_base(state, record.cls) and refuses_arguments(machine, state, path, args, node)
+
+
+def refuses_values(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> bool:
+    """Report arguments that a method of a tensor does not take, as the function of its name does not."""
+    return refuses_arguments(machine, state, f"torch.{name}", args.prepend(ref), node)
 
 
 def refuses_arguments(
@@ -113,7 +118,7 @@ def _refused(
     values: dict[str, Known] = {
         **{f"self_{name}": value for name, value in made.items()},
         **defaults,
-        **{name: _known(machine, state, value) for name, value in zip(known.parameters, args.positional, strict=False)},
+        **{name: _known(machine, state, value) for name, value in _by_position(known, args)},
         **{name: _known(machine, state, value) for name, value in args.keywords.items()},
     }
     name = path.removesuffix(".forward").removeprefix("torch.")
@@ -122,6 +127,14 @@ def _refused(
         if not (sized and not guard.by_hand and _is_about_sizes(guard)) and value_of(guard.test, values) is True:
             return ArgumentRefused(node, path, "value", _named(guard, values, args), text_of(guard.message, values))
     return None
+
+
+def _by_position(known: Guarded, args: Args) -> Iterable[tuple[str, Value]]:
+    """Return the parameters that are given by position, with what is given."""
+    given, last = args.positional, len(known.parameters) - 1
+    if known.packs and len(given) > last and not args.open and type(given[last]) is int:
+        given = (*given[:last], given[last:])
+    return zip(known.parameters, given, strict=False)
 
 
 def _is_about_sizes(guard: Guard) -> bool:
@@ -134,6 +147,9 @@ def _named(guard: Guard, values: Mapping[str, Known], args: Args) -> str:
     named = [one.id for one in ast.walk(guard.test) if isinstance(one, ast.Name) and one.id in values]
     return next((name for name in named if name in args.keywords), named[0] if named else "")
 
+
+_OF_PACKET = 3
+"""How many dots stand in `torch.ops.aten.sin`, which is all overloads of an operation."""
 
 _DEEPEST = 2
 """How many levels of lists the tests see: a list may hold another one twice, or itself."""
@@ -151,6 +167,8 @@ def _known(machine: Machine, state: State, value: Value, levels: int = _DEEPEST)
         return _described(state, instance)
     if isinstance(value, Function) or (isinstance(value, Bound) and _is_method(state, value)):
         return Described(frozenset({"function"}))
+    if isinstance(value, External) and value.path.startswith("torch.ops."):
+        return Described(frozenset({"OpOverloadPacket" if value.path.count(".") == _OF_PACKET else "OpOverload"}))
     items = known_items(state, value) if levels and not isinstance(value, Unknown) else None
     if items is None:
         return OPEN

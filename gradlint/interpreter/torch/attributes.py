@@ -39,6 +39,7 @@ from gradlint.facts.traits import VIEW_ATTRIBUTES
 from gradlint.interpreter.machine import Machine
 from gradlint.interpreter.torch.apply import apply, broken_view
 from gradlint.interpreter.torch.backward import REPLACED
+from gradlint.interpreter.torch.conjugate import refuses_imaginary
 from gradlint.interpreter.torch.gradient_type import GRAD_DTYPE, read_type, refuses_type, type_of_gradient
 from gradlint.interpreter.torch.switches import note_flag
 from gradlint.interpreter.torch.tensor import (
@@ -66,6 +67,8 @@ def tensor_attribute(machine: Machine, state: State, ref: Ref, name: str, node: 
     extra = state.attribute_of(ref, name)
     if extra is not None:
         return extra
+    if name == "imag" and refuses_imaginary(machine, tensor_at(state, ref), node):
+        return Unknown("raised")
     if name in VIEW_ATTRIBUTES:
         entry = method_fact(name)
         if entry is not None:

@@ -258,6 +258,10 @@ def _replaced(
     return parts
 
 
+_MOST_ROWS = 8
+"""More gradients than arguments that a module is ever given."""
+
+
 def _parts(passing: _Passing, result: Value) -> tuple[Value, ...] | None:
     """Return what a hook of a module returned, one by one; None where that is not known.
 
@@ -265,9 +269,12 @@ def _parts(passing: _Passing, result: Value) -> tuple[Value, ...] | None:
     """
     ref = known_tensor(passing.machine, passing.state, result)
     if ref is not None:
-        shape = tensor_at(passing.state, ref).shape
-        rows = shape[0] if shape else None
-        return (Unknown(),) * rows if isinstance(rows, int) else None
+        record = tensor_at(passing.state, ref)
+        shape = record.shape or (None,)
+        if not isinstance(shape[0], int):
+            return None
+        made = (Node("select", passing.syntax) for _ in range(min(shape[0], _MOST_ROWS)))
+        return tuple(new_tensor(passing.state, one, dtype=record.dtype, shape=shape[1:]) for one in made)
     listed = sequence_at(passing.state, result)
     if listed is not None:
         return None if listed.open else listed.items

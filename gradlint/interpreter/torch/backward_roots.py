@@ -17,6 +17,7 @@ from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.result import SEVERAL, assumed_of
 from gradlint.interpreter.torch.tensor import as_tensor, known_tensor, tensor_at
+from gradlint.interpreter.torch.transform.levels import mapped, unsupported
 
 
 def roots_of(machine: Machine, state: State, value: Value, node: cst.CSTNode) -> list[Ref]:
@@ -40,7 +41,7 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
     """Return one gradient argument for each root."""
     if value is None:
         return [None] * count
-    listed = known_items(state, value) or ()
+    listed = (known_items(state, value) or ())[:count]
     if listed and len(listed) != count:
         return [Unknown()] * count  # Some of the roots are not known.
     if len(listed) == count and any(item is None or isinstance(item, (int, float)) for item in listed):
@@ -57,9 +58,9 @@ def gradient_arguments(machine: Machine, state: State, value: Value, count: int)
 def refuses_count(
     machine: Machine, state: State, roots: Value, gradients: Value, call: BackwardCall, node: cst.CSTNode
 ) -> bool:
-    """Return whether there is another number of gradients than of roots."""
+    """Return whether there are fewer gradients than roots: of more, torch leaves the last ones out (measured)."""
     tensors, given = _count(machine, state, roots), _count(machine, state, gradients)
-    if tensors is None or given is None or tensors == given:
+    if tensors is None or given is None or tensors <= given:
         return False
     machine.emit(refusal.GradientCountMismatch(node, call, tensors, given))
     return True
@@ -97,6 +98,10 @@ def check_root(
     record = tensor_at(state, root)
     if isinstance(gradient, (int, float)):
         machine.emit(refusal.GradientIsNumber(node, call))
+        return True
+    level = mapped(machine, record) if machine.transforms else None
+    if level is not None:  # Below `vmap` nothing that differs from one run to the next requires grad.
+        unsupported(machine, node, "function", f"torch.autograd.{call}", level)
         return True
     machine.announce(state, BackwardCalled(node, call, root, index, gradient))
     if record.grad is not True and not _depends_on_leaves(state, record.node):

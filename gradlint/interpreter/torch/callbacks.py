@@ -11,9 +11,10 @@ from gradlint.interpreter.machine import Machine
 
 def refuses_arguments(machine: Machine, callback: Value, given: int, role: Role, node: cst.CSTNode) -> bool:
     """Report a function that does not take so many positional arguments; return True where Python raises."""
-    if isinstance(callback, Bound) and isinstance(callback.function, Function):
-        callback, given = callback.function, given + 1
-    if not isinstance(callback, Function) or takes(callback, given):
+    own = isinstance(callback, Bound)
+    if isinstance(callback, Bound):
+        callback = callback.function
+    if not isinstance(callback, Function) or takes(callback, given + own):
         return False
     machine.emit(CallbackArguments(callback.code.node, role, given, node))
     return True

@@ -41,7 +41,7 @@ from gradlint.interpreter.python.contexts import enter_mode, leave_mode, refuses
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.inplace import saved_now
 from gradlint.interpreter.torch.parameters import children_of
-from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, tensor_at
+from gradlint.interpreter.torch.tensor import is_raised, known_tensor, new_tensor, tensor_at
 from gradlint.interpreter.torch.transform.levels import unsupported
 from gradlint.interpreter.torch.transform.trees import changed, tensor_of
 
@@ -63,6 +63,9 @@ def checkpoint(machine: Machine, state: State, args: Args, node: cst.CSTNode) ->
     if _refuses_options(machine, args, keywords, reentrant, node):
         return Unknown("raised")
     if not reentrant and refuses_block(machine, state, Context("saved_hooks", syntax=node)):
+        return Unknown("raised")
+    contexts = args.keywords.get("context_fn")
+    if contexts is not None and is_raised(machine.call(state, contexts, Args(()), node)):
         return Unknown("raised")
     return _through(machine, state, reentrant, args.positional[0], given, node)
 

@@ -38,6 +38,15 @@ def refuses_numpy(machine: Machine, record: Tensor, node: cst.CSTNode) -> bool:
     return True
 
 
+def refuses_imaginary(machine: Machine, record: Tensor, node: cst.CSTNode) -> bool:
+    """Report the imaginary part of a tensor whose type has none; return True where torch raises."""
+    if record.dtype is None or record.dtype in COMPLEXES or not is_of_torch(record) or machine.tried:
+        return False
+    text = "imag is not implemented for tensors with non-complex dtypes"
+    machine.emit(ArgumentRefused(node, "torch.Tensor.imag", "value", "self", text))
+    return True
+
+
 def view_as_real(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
     """view_as_real(input): memory that holds the numbers themselves, which that of a conjugate does not."""
     entry, ref = fact("view_as_real"), known_tensor(machine, state, args.get(0, "input"))

@@ -49,10 +49,11 @@ from gradlint.interpreter.torch.graph_hooks import (
     save_on_cpu,
     saved_tensors_hooks,
 )
+from gradlint.interpreter.torch.hooks import OF_EVERY
 from gradlint.interpreter.torch.inplace import bump, write
 from gradlint.interpreter.torch.methods import METHODS, PREFIX, call_foreach, call_tensor_method
 from gradlint.interpreter.torch.module import call_module_method, new_module
-from gradlint.interpreter.torch.module_parts import functional_call, replace_batch_norms, stack_module_state
+from gradlint.interpreter.torch.module_parts import functional_call, replace_batch_norms, stack_state
 from gradlint.interpreter.torch.operands import tensors_in
 from gradlint.interpreter.torch.optim import new_optimizer
 from gradlint.interpreter.torch.parameters import is_module_path
@@ -304,6 +305,7 @@ SPECIAL: dict[str, Native] = {
     **CREATION,
     **TRANSFORMS,
     **{f"{path}.from_pretrained": _from_pretrained(path) for path in ("torch.nn.Embedding", "torch.nn.EmbeddingBag")},
+    **OF_EVERY,
     **PARAMETRIZING,
     **WEIGHT_HOOKS,
     **{f"torch.sparse_{layout}_tensor": sparse_tensor(f"sparse_{layout}_tensor") for layout in ("coo", "csr", "csc")},
@@ -358,7 +360,8 @@ SPECIAL: dict[str, Native] = {
     "torch.distributed.tensor.parallel.parallelize_module": lambda machine, state, args, node: args.get(0, "module"),
     **{f"torch.distributed.{place}fsdp.fully_shard": fully_shard for place in ("", "_composable.")},
     **dict.fromkeys(("torch.func.functional_call", "torch.nn.utils.stateless.functional_call"), functional_call),
-    "torch.func.stack_module_state": stack_module_state,
+    "torch.func.stack_module_state": stack_state("stack_module_state"),
+    "functorch.combine_state_for_ensemble": stack_state("combine_state_for_ensemble"),
     "torch.func.replace_all_batch_norm_modules_": replace_batch_norms,
 }
 """What needs words of its own, by path."""

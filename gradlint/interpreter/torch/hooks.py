@@ -11,7 +11,7 @@ backward was called with `create_graph=True`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import libcst as cst
 
@@ -27,12 +27,13 @@ from gradlint.domain.value import (
     HookHandle,
     Instance,
     Mapping,
+    Partial,
     Ref,
     Unknown,
     Value,
 )
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine, Method
+from gradlint.interpreter.machine import Machine, Method, Native
 from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.parameters import is_module, modules_of
 from gradlint.interpreter.torch.tensor import known_tensor, nontensor, tensor_at, view_of
@@ -72,13 +73,43 @@ def register_with_node(
     machine: Machine, state: State, made: Node, ref: Ref | None, hook: Value, kind: str, node: cst.CSTNode
 ) -> Value:
     """Register a hook for what passes a node, the one of a tensor or, "node" or "node pre", its own."""
-    key = ("hooks", made.id)
-    known = state.facts.get(key, ())
+    return _note(machine, state, made.id, Hook(kind, hook, fresh_address()), ref, node)
+
+
+def _note(machine: Machine, state: State, owner: int, hook: Hook, ref: Ref | None, node: cst.CSTNode) -> Value:
+    """Note a hook of what has no record of its own, and return its handle."""
+    known = state.facts.get(("hooks", owner), ())
     assert isinstance(known, tuple)
-    number = fresh_address()
-    state.decide(key, (*known, (Hook(kind, hook, number), ref)))
-    machine.hooked.add(key[1])
-    return state.new(Instance(External(HANDLE), {}, {}, False, node, inner=HookHandle(key[1], number)))
+    state.decide(("hooks", owner), (*known, (hook, ref)))
+    machine.hooked.add(owner)
+    return state.new(Instance(External(HANDLE), {}, {}, False, node, inner=HookHandle(owner, hook.number)))
+
+
+EVERY = -1
+"""The owner of the hooks that all modules run, before their own."""
+
+
+def register_with_every(kind: str) -> Native:
+    """Return the function that registers hooks of a kind with all modules: register_module_forward_hook(hook)"""
+
+    def register(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        hook = Hook(kind, args.get(0, "hook"), fresh_address(), args.keywords.get("with_kwargs", False))
+        return _note(machine, state, EVERY, hook, None, node)
+
+    return register
+
+
+OF_EVERY: dict[str, Native] = {
+    f"torch.nn.register_module_{name}": register_with_every(kind)
+    for name, kind in (
+        ("forward_pre_hook", "pre"),
+        ("forward_hook", "forward"),
+        ("full_backward_hook", "backward"),
+        ("full_backward_pre_hook", "backward pre"),
+        ("backward_hook", "old backward"),
+    )
+}
+"""The functions that register hooks with all modules."""
 
 
 def remove(state: State, handle: Instance) -> None:
@@ -110,7 +141,7 @@ def remove_all(machine: Machine, state: State) -> None:
 
 def is_hooked(machine: Machine, record: Instance) -> bool:
     """Return whether the call of a module runs more than its `forward`."""
-    return bool(machine.hooked) and bool(record.module.hooks)
+    return bool(machine.hooked) and (bool(record.module.hooks) or EVERY in machine.hooked)
 
 
 def call_hooked(
@@ -123,7 +154,9 @@ def call_hooked(
     forward: Callable[[Args], Value],
 ) -> Value:
     """Do what `module(...)` does around `module.forward(...)`."""
-    hooks = record.module.hooks
+    of_every = state.facts.get(("hooks", EVERY), ())
+    assert isinstance(of_every, tuple)
+    hooks = (*(hook for hook, _ in of_every), *record.module.hooks)
     for hook in hooks:
         if hook.kind == "pre":
             args = _before(machine, state, ref, hook, args, node)
@@ -137,7 +170,18 @@ def call_hooked(
     if watched:
         output = _guarded(machine, state, output, node)
         _expect(machine, state, Watched(ref, hooks, args.positional, output))
+    for hook in hooks:
+        if hook.kind == "old backward" and state.grad is True:
+            _hand_to_node(machine, state, ref, hook, output, node)
     return output
+
+
+def _hand_to_node(machine: Machine, state: State, module: Ref, hook: Hook, output: Value, node: cst.CSTNode) -> None:
+    """A hook of `register_backward_hook` is one of the node that made the output, or the first of several."""
+    made = known_tensor(machine, state, output[0] if type(output) is tuple and output else output)
+    if made is not None and tensor_at(state, made).leaf is False:
+        given = Partial(hook.function, (module,), ())
+        register_with_node(machine, state, tensor_at(state, made).node, made, given, "node", node)
 
 
 OF_BACKWARD = ("backward", "backward pre")
@@ -208,6 +252,19 @@ def _after(machine: Machine, state: State, ref: Ref, hook: Hook, args: Args, out
     return result
 
 
+def run_saving(
+    machine: Machine, state: State, ref: Ref, kind: Literal["saved", "loaded"], saved: Value, node: cst.CSTNode
+) -> None:
+    """Run the hooks after a `state_dict` or `load_state_dict`: none of them may return anything."""
+    for module, record in list(modules_of(state, ref)) if machine.hooked else ():
+        for hook in record.module.hooks:
+            if hook.kind == kind:
+                given = (module, saved) if kind == "loaded" else (module, saved, Unknown("str"), Unknown())
+                result = machine.call(state, hook.function, Args(given), node)
+                if nontensor(state, result) is not None or known_tensor(machine, state, result) is not None:
+                    machine.emit(HookResult(node, kind, place_of(hook.function, node)))
+
+
 def _is_no_pair(machine: Machine, state: State, result: Value) -> bool:
     """Return whether a result is certainly no pair of arguments and keywords."""
     if type(result) is tuple:
@@ -253,5 +310,5 @@ def run_inside(machine: Machine, state: State, ref: Ref, node: cst.CSTNode, orig
 
 def place_of(hook: Value, syntax: cst.CSTNode) -> cst.CSTNode:
     """Return where the function is written that is a hook."""
-    function = hook.function if isinstance(hook, Bound) else hook
+    function = hook.function if isinstance(hook, (Bound, Partial)) else hook
     return function.code.node if isinstance(function, Function) else syntax

@@ -28,6 +28,7 @@ from gradlint.interpreter.escape import unknown_call
 from gradlint.interpreter.machine import Machine, Method
 from gradlint.interpreter.reachable import known_items
 from gradlint.interpreter.torch.apply import apply, note_wanted
+from gradlint.interpreter.torch.arguments import refuses_values
 from gradlint.interpreter.torch.attributes import set_flag
 from gradlint.interpreter.torch.backward import DETACHED
 from gradlint.interpreter.torch.backward_call import tensor_backward
@@ -54,7 +55,7 @@ from gradlint.interpreter.torch.transform.levels import refuses_method, refuses_
 def call_tensor_method(machine: Machine, state: State, ref: Ref, name: str, args: Args, node: cst.CSTNode) -> Value:
     """t.name(args)"""
     machine.announce(state, TorchCalled(node, name, ref, args.positional, args.keywords, args.open))
-    if refuses_uninitialized(machine, state, ref, name, node):
+    if refuses_uninitialized(machine, state, ref, name, node) or refuses_values(machine, state, ref, name, args, node):
         return Unknown("raised")
     if machine.transforms and refuses_method(machine, state, ref, name, node):
         return Unknown("raised")
@@ -128,9 +129,8 @@ def _numpy(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNo
 
 def _detach(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
     """Return the same memory and version counter, no graph."""
-    record = tensor_at(state, ref)
-    made = Node("detach", node, [Edge(record.node, False, "detach")], cut="detach")
-    return same_memory(state, record, made, record.tags)
+    one = tensor_at(state, ref)
+    return same_memory(state, one, Node("detach", node, [Edge(one.node, False, "detach")], cut="detach"), one.tags)
 
 
 def _detach_in_place(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
@@ -162,8 +162,8 @@ def _retain(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTN
     record = tensor_at(state, ref)
     if record.grad is False:
         _refuse(machine, HookWithoutGrad(node, "retain_grad"))
-        return None
-    state.put(ref.id, record._replace(retains=True))
+    else:
+        state.put(ref.id, record._replace(retains=True))
     return None
 
 

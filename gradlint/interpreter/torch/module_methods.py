@@ -12,7 +12,7 @@ from gradlint.domain.likeness import makes_others
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, External, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value, Write
 from gradlint.interpreter.machine import Machine, Method
-from gradlint.interpreter.torch.hooks import register
+from gradlint.interpreter.torch.hooks import register, run_saving
 from gradlint.interpreter.torch.inplace import bump
 from gradlint.interpreter.torch.module_parts import append_part, extend_parts, get_part, insert_part, update_parts
 from gradlint.interpreter.torch.optim import clear_gradient
@@ -211,6 +211,7 @@ def _state_dict(machine: Machine, state: State, ref: Ref, args: Args, node: cst.
     made = state.new(Mapping({}, True))
     note_taken(state, made, ref, node)
     machine.announce(state, announcement.StateDictTaken(node, ref, made))
+    run_saving(machine, state, ref, "saved", made, node)
     return made
 
 
@@ -224,14 +225,20 @@ def _load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNod
         record = tensor_at(state, parameter)  # A parameter of a lazy module gets the size of what is loaded.
         state.put(parameter.id, record._replace(tags=record.tags - {UNINITIALIZED}))
         bump(machine, state, parameter, Write(node, "load_state_dict", certain))
+    run_saving(machine, state, ref, "loaded", Unknown(), node)
     return Unknown()
 
 
-def _loosened(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
-    """A hook may change what is saved or loaded."""
-    record = state.at(ref, Instance)
-    state.put(ref.id, record._replace(module=record.module._replace(loose=True)))
-    return Unknown()
+def _loosened(kind: str) -> Method:
+    """Return the method that registers a hook which may change what is saved or loaded."""
+
+    def method(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+        handle = register(kind)(machine, state, ref, args, node)
+        record = state.at(ref, Instance)
+        state.put(ref.id, record._replace(module=record.module._replace(loose=True)))
+        return handle
+
+    return method
 
 
 def _reset(name: str, *, parameters: bool) -> Method:
@@ -303,12 +310,13 @@ METHODS: dict[str, Method] = {
     "reset_running_stats": _reset("reset_running_stats", parameters=False),
     **dict.fromkeys(
         (
-            *("register_state_dict_pre_hook", "register_state_dict_post_hook", "_register_state_dict_hook"),
-            *("register_load_state_dict_pre_hook", "register_load_state_dict_post_hook"),
+            *("register_state_dict_pre_hook", "register_load_state_dict_pre_hook", "_register_state_dict_hook"),
             "_register_load_state_dict_pre_hook",
         ),
-        _loosened,
+        _loosened("changing"),
     ),
+    "register_state_dict_post_hook": _loosened("saved"),
+    "register_load_state_dict_post_hook": _loosened("loaded"),
     "items": _listed(children_of),
     "values": _listed(lambda state, record: record.attrs.values()),
     "keys": _listed(lambda state, record: record.attrs),

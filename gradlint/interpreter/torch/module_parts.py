@@ -12,7 +12,7 @@ from gradlint.domain.refusal.transform import Mismatch, TransformMismatch
 from gradlint.domain.state import State
 from gradlint.domain.value import Args, Instance, Mapping, Ref, Sequence, Tensor, Unknown, Value
 from gradlint.interpreter.escape import unknown_call
-from gradlint.interpreter.machine import Machine
+from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.iteration import items_of
 from gradlint.interpreter.torch.parameters import DICTS, LISTS, is_module, module_base, modules_of, parameters_of, parts
@@ -232,15 +232,22 @@ def _dictionaries(given: Value) -> tuple[Value, ...]:
     return given if type(given) is tuple else (given,)
 
 
-def stack_module_state(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
-    """stack_module_state(models): the tensors of modules of one class, each stacked (torch/_functorch)."""
-    models = items_of(machine, state, args.get(0, "models"), node)
-    records = [state.heap.get(one.id) for one in models.items if isinstance(one, Ref)]
-    wrong = None if models.open or len(records) < len(models.items) else _unlike(state, models.items, records)
-    if wrong is not None:
-        machine.emit(TransformMismatch(node, "stack_module_state", *wrong))
-        return Unknown("raised")
-    return unknown_call(machine, state, args.values(), node)
+def stack_state(name: str) -> Native:
+    """stack_module_state(models): the tensors of modules of one class, each stacked (torch/_functorch).
+
+    Once it was `combine_state_for_ensemble`.
+    """
+
+    def stack(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:
+        models = items_of(machine, state, args.get(0, "models"), node)
+        records = [state.heap.get(one.id) for one in models.items if isinstance(one, Ref)]
+        wrong = None if models.open or len(records) < len(models.items) else _unlike(state, models.items, records)
+        if wrong is not None:
+            machine.emit(TransformMismatch(node, name, *wrong))
+            return Unknown("raised")
+        return unknown_call(machine, state, args.values(), node)
+
+    return stack
 
 
 def replace_batch_norms(machine: Machine, state: State, args: Args, node: cst.CSTNode) -> Value:

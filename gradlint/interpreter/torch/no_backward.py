@@ -12,7 +12,7 @@ from functools import partial
 from gradlint.domain.graph import Node
 from gradlint.domain.refusal.backward import BackwardUnsupported, Unsupported
 from gradlint.domain.value import Ref, Tensor, Value
-from gradlint.facts.traits import SLOPES, SPARSE_WITHOUT_BACKWARD
+from gradlint.facts.traits import SLOPES, SPARSE_WITHOUT_BACKWARD, UNDERIVED_IN_PLACE
 from gradlint.interpreter.torch.operation import Operation
 from gradlint.interpreter.torch.sparse_operands import is_sparse
 from gradlint.interpreter.torch.tensor import tensor_at
@@ -25,6 +25,8 @@ def note_backward(call: Operation, value: Value) -> None:
         reason = _of_decomposition(call)
     elif call.canonical in SLOPES:
         reason = _of_activation(call)
+    elif call.canonical in UNDERIVED_IN_PLACE:
+        reason = "in-place" if call.labels(call.entry.row.writes).must else None
     else:
         reason = "sparse" if call.canonical in SPARSE_WITHOUT_BACKWARD and is_sparse(call) else None
     if reason is None:

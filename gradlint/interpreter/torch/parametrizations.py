@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import libcst as cst
 
 from gradlint.domain.dtype import same_dtype
+from gradlint.domain.graph import Node
 from gradlint.domain.refusal.modules import ReparametrizationMismatch, Unfit
 from gradlint.domain.shape import Shape, same_shape
 from gradlint.domain.state import State
 from gradlint.domain.value import (
     Args,
+    Bound,
     Context,
     External,
     Function,
@@ -24,7 +27,8 @@ from gradlint.domain.value import (
 from gradlint.interpreter.machine import Machine, Native
 from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.python.contexts import enter_mode, leave_mode
-from gradlint.interpreter.reachable import all_attributes, contents
+from gradlint.interpreter.reachable import all_attributes, contents, known_items
+from gradlint.interpreter.torch.callbacks import refuses_arguments
 from gradlint.interpreter.torch.parameters import PARAMETRIZATIONS, is_module
 from gradlint.interpreter.torch.reparametrized import (
     OWN,
@@ -42,11 +46,7 @@ from gradlint.interpreter.torch.reparametrized import (
     run_step,
     way_of,
 )
-from gradlint.interpreter.torch.tensor import (
-    known_tensor,
-    nontensor,
-    tensor_at,
-)
+from gradlint.interpreter.torch.tensor import known_tensor, new_tensor, nontensor, tensor_at
 
 _LIST = External(PARAMETRIZATIONS)
 
@@ -72,11 +72,25 @@ def _register(
     if former is None or (way is not None and known is None):
         return loosen(state, place)
     before = tensor_at(state, former)
-    originals = _originals(machine, state, former, step, node) if way is None else [former]
-    if originals is None:
-        return loosen(state, place)
-    value = run_step(machine, state, step, tuple(originals), node)
-    reason = _unfit(machine, state, value, before) if unsafe is False else None
+    if way is not None:
+        value = run_step(machine, state, step, (former,), node)
+        reason = _unfit(machine, state, value, before) if unsafe is False else None
+        if reason is None and unsafe is False:
+            reason = _INVERSE.get(_unfit(machine, state, _inverted(machine, state, step, value, node), before))
+        originals: Sequence[Value] = [former]
+    else:
+        inverted = _inverted(machine, state, step, former, node)
+        found = _originals(machine, state, former, inverted, node)
+        if isinstance(found, Misfit):
+            machine.emit(ReparametrizationMismatch(node, found.reason, by, place.name))
+            return module
+        if found is None:
+            return loosen(state, place)
+        originals = found
+        if _takes_other_number(machine, state, step, len(originals), node):
+            return module
+        value = run_step(machine, state, step, tuple(originals), node)
+        reason = _unfit(machine, state, value, before) if unsafe is False else None
     if reason is not None:
         machine.emit(ReparametrizationMismatch(node, reason, by, place.name))
         return module
@@ -95,33 +109,70 @@ def _unfit(machine: Machine, state: State, value: Value, former: Tensor) -> Unfi
     return "shape" if same_shape(record.shape, former.shape) is False else None
 
 
-def _originals(machine: Machine, state: State, tensor: Ref, step: Value, node: cst.CSTNode) -> Sequence[Value] | None:
-    """Return what is registered in the place of a tensor: itself, or what `right_inverse` makes of it."""
+_INVERSE: Mapping[Unfit | None, Unfit] = {
+    "result": "inverse-one", "dtype": "inverse-dtype", "shape": "inverse-shape",
+}  # fmt: skip
+"""What does not fit of a second parametrization, whose inverse must give what it is given."""
+
+
+def _inverted(machine: Machine, state: State, step: Value, tensor: Value, node: cst.CSTNode) -> Value:
+    """Return what the inverse of a parametrization makes of a tensor: itself, if there is none."""
     inverse = _inverse_of(state, step)
     if inverse is None:
-        return [tensor]
-    record = tensor_at(state, tensor)
+        return tensor
     if isinstance(inverse, str):  # Torch's own.
-        if inverse != "WeightNorm":
-            return [tensor]
-        sizes: Shape = None if record.shape is None else (*record.shape[:1], *((1,) * len(record.shape[1:])))
-        return [
-            fresh_parameter(state, record, sizes, "original0", node),
-            fresh_parameter(state, record, record.shape, "original1", node),
-        ]
+        record = known_tensor(machine, state, tensor)
+        return tensor if inverse != "WeightNorm" or record is None else _norm_and_direction(state, record, node)
     saved = enter_mode(machine, state, Context("no_grad"))
     made = machine.call(state, inverse, Args((step, tensor)), node)
     leave_mode(state, saved)
-    parts = made if type(made) is tuple else (made,)
-    found = [known_tensor(machine, state, one) for one in parts]
+    return made
+
+
+def _norm_and_direction(state: State, tensor: Ref, node: cst.CSTNode) -> tuple[Value, ...]:
+    record = tensor_at(state, tensor)
+    sizes: Shape = None if record.shape is None else (*record.shape[:1], *((1,) * len(record.shape[1:])))
+    return tuple(new_tensor(state, Node("norm", node), dtype=record.dtype, shape=one) for one in (sizes, record.shape))
+
+
+class Misfit(NamedTuple):
+    """Why torch refuses what the inverse of a parametrization gives."""
+
+    reason: Unfit
+
+
+def _originals(
+    machine: Machine, state: State, tensor: Ref, inverted: Value, node: cst.CSTNode
+) -> Sequence[Value] | Misfit | None:
+    """Return what is registered in the place of a tensor, what torch refuses of it, or None if that is not known."""
+    if inverted == tensor:
+        return [tensor]
+    if inverted is None or nontensor(state, inverted) in ("number", "dict"):
+        return Misfit("inverse-kind")
+    items = known_items(state, inverted)
+    found = [known_tensor(machine, state, one) for one in ((inverted,) if items is None else items)]
+    if items is not None and any(one is None or nontensor(state, one) is not None for one in items):
+        return Misfit("inverse-kind")
     if any(one is None for one in found):
         return None
-    if type(made) is not tuple:
-        shape = tensor_at(state, found[0]).shape if found[0] is not None else None
-        state.put(tensor.id, tensor_at(state, tensor)._replace(shape=shape))
-        return [tensor]
-    shapes = [tensor_at(state, one).shape for one in found if one is not None]
-    return [fresh_parameter(state, record, shape, f"original{index}", node) for index, shape in enumerate(shapes)]
+    records = [tensor_at(state, one) for one in found if one is not None]
+    former = tensor_at(state, tensor)
+    if items is not None:
+        shapes = [one.shape for one in records]
+        return [fresh_parameter(state, former, shape, f"original{index}", node) for index, shape in enumerate(shapes)]
+    if same_dtype(records[0].dtype, former.dtype) is False:
+        return Misfit("inverse-dtype")
+    state.put(tensor.id, former._replace(shape=records[0].shape))
+    return [tensor]
+
+
+def _takes_other_number(machine: Machine, state: State, step: Value, given: int, node: cst.CSTNode) -> bool:
+    """Report a parametrization whose `forward` does not take so many tensors; return True where Python raises."""
+    record = state.heap.get(step.id) if isinstance(step, Ref) else None
+    found = find_in_class(state, record.cls, "forward") if isinstance(record, Instance) else None
+    if not isinstance(step, Ref) or not isinstance(found, Function):
+        return False
+    return refuses_arguments(machine, Bound(step, found), given, "parametrization", node)
 
 
 def _inverse_of(state: State, step: Value) -> Function | str | None:

@@ -171,7 +171,13 @@ def _coalesce(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CS
     return _sparse(state, ref, "coalesce", node, frozenset({SPARSE}), record.dtype, record.shape)
 
 
+def _to_mkldnn(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:
+    record = tensor_at(state, ref)
+    return _sparse(state, ref, "to_mkldnn", node, frozenset(), record.dtype, record.shape)
+
+
 SPARSE_METHODS: dict[str, Method] = {
+    "to_mkldnn": _to_mkldnn,
     **{name: _to_layout(name) for name in ("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc")},
     "coalesce": _coalesce,
     "to_dense": _to_dense,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from gradlint.domain.graph import Edge, Node
 from gradlint.domain.otherwise import may_be_another
 from gradlint.domain.refusal.arguments import ArgumentRefused
 from gradlint.domain.shape import Shape
@@ -20,7 +21,7 @@ from gradlint.interpreter.python.classes import find_in_class, has_unknown_base
 from gradlint.interpreter.torch.module_parts import place_of
 from gradlint.interpreter.torch.parameters import modules_of, parameters_of
 from gradlint.interpreter.torch.reparametrized import way_of
-from gradlint.interpreter.torch.tensor import UNINITIALIZED, is_of_torch, nontensor, tensor_at
+from gradlint.interpreter.torch.tensor import UNINITIALIZED, is_of_torch, nontensor, same_memory, tensor_at
 from gradlint.shapes.misfit import differ
 
 _OWN = ("state_dict", "load_state_dict", "_load_from_state_dict", "_save_to_state_dict", "get_extra_state")
@@ -36,6 +37,25 @@ class TakenFrom(NamedTuple):
 def note_taken(state: State, made: Ref, module: Ref, node: cst.CSTNode) -> None:
     """Remember the module of a dictionary, for who loads it at once."""
     state.facts = {**state.facts, TakenFrom(made.id): (module, node)}
+
+
+def taken_item(state: State, taken: Ref, record: Mapping, key: Value, node: cst.CSTNode) -> Ref | None:
+    """Return what a `state_dict` holds under the name of a parameter: its memory, without its graph.
+
+    None where anything has been put into the dictionary, or the module is not all in sight.
+    """
+    source = state.facts.get(TakenFrom(taken.id))
+    if not isinstance(source, tuple) or not isinstance(key, str) or record.items or record.rest is not None:
+        return None
+    module, call = source
+    if not isinstance(module, Ref) or not _is_plain(state, module) or not isinstance(call, cst.Call) or call.args:
+        return None
+    found = next((one for name, one in parameters_of(state, module)[0] if name == key), None)
+    if found is None:
+        return None
+    parameter = tensor_at(state, found)
+    made = Node("detach", node, [Edge(parameter.node, False, "detach")], cut="detach")
+    return same_memory(state, parameter, made, parameter.tags)
 
 
 def refuses_load(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> bool:

@@ -11,7 +11,8 @@ class BackwardUnsupported(EventRule[refusal.BackwardUnsupported]):
         It records the operation, and raises a RuntimeError in backward. An activation that is computed in place is
         differentiated by its result, which a negative slope does not determine: `F.leaky_relu_(x, -1)`, and
         `elu`, `celu` and `rrelu` with `inplace=True`. `torch.linalg.qr(A, mode="r")` has no derivative, and
-        `mode="complete"` has none for a matrix with more rows than columns.
+        `mode="complete"` has none for a matrix with more rows than columns. `acosh_`, `asinh_` and `atanh_` have no
+        derivative.
 
     Why it matters
         The forward works, and the error stands far away from the call that has to change.
@@ -31,7 +32,12 @@ class BackwardUnsupported(EventRule[refusal.BackwardUnsupported]):
     name = "backward-unsupported"
     effect = "raises"
     raises = "In-place leakyReLu backward calculation is triggered with a negative slope"
-    torch_says = ("with a negative slope", "QR decomposition is not differentiable", "derivative of linalg.qr depends")
+    torch_says = (
+        "with a negative slope",
+        "QR decomposition is not differentiable",
+        "derivative of linalg.qr depends",
+        "derivative for 'inplace version of",
+    )
     bad = """\
 import torch
 import torch.nn.functional as F
@@ -64,10 +70,12 @@ _WHAT: dict[refusal.Unsupported, str] = {
     "without-q": 'a QR decomposition with `mode="r"`',
     "complete": "a complete QR decomposition of a matrix with more rows than columns",
     "sparse": "an operation that has no derivative for sparse tensors",
+    "in-place": "an operation that has no derivative where it is computed in place",
 }
 _INSTEAD: dict[refusal.Unsupported, str] = {
     "slope": "compute the activation out of place",
     "without-q": 'use `mode="reduced"`, the default',
     "complete": 'use `mode="reduced"`, the default',
+    "in-place": "compute it out of place, without the underscore",
     "sparse": "compute on `coalesce().values()`, or on `to_dense()`",
 }

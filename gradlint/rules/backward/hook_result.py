@@ -44,7 +44,8 @@ class HookResult(EventRule[refusal.HookResult]):
         "has returned an incorrect number of values",
         "where no input requires gradient should always return None",
         "has no len",
-        "hook must return None or a tuple of",
+        "hook must return None",
+        "are not expected to return new values",
         "Output of saved tensor unpack_hook expected to be a Tensor",
     )
     bad = """\
@@ -75,7 +76,8 @@ y.sum().backward()
                 hint="return None from a hook that only inspects the output",
                 effect="fragile",
             )
-        at = {"pair": "at this call", "unpacked": "in backward"}.get(event.returned, "in this backward")
+        here = dict.fromkeys(("pair", "saved", "loaded"), "at this call")
+        at = {**here, "unpacked": "in backward"}.get(event.returned, "in this backward")
         return Report(
             event.node,
             f"{_SAID[event.returned]}: torch raises {at}",
@@ -94,6 +96,8 @@ _SAID: dict[refusal.Returned, str] = {
     "pair": "a forward pre-hook with keywords returns something else than a pair of arguments and keywords",
     "unpacked": "the unpack hook returns something that is not a tensor",
     "single": "a hook of a node returns something that is not a tuple",
+    "saved": "a hook of `register_state_dict_post_hook` returns a value, but it must return None",
+    "loaded": "a hook of `register_load_state_dict_post_hook` returns a value, but it must return None",
 }
 _HINTS: dict[refusal.Returned, str] = {
     "count": "return a tuple with one gradient for each, or None",
@@ -101,4 +105,6 @@ _HINTS: dict[refusal.Returned, str] = {
     "pair": "return `(args, kwargs)`, or None",
     "unpacked": "return the tensor",
     "single": "return a tuple of gradients, or None",
+    "saved": "change the dictionary that the hook is given in place",
+    "loaded": "change the lists that the hook is given in place",
 }

@@ -81,6 +81,7 @@ class TransformUnsupported(EventRule[refusal.TransformUnsupported]):
         "Batching rule not implemented",
         "setup_context",
         "Cannot access data pointer",
+        "does not require grad",
         "Can't detach views",
         "saved tensor hooks",
     )

@@ -36,7 +36,7 @@ class ArgumentRefused(EventRule[refusal.ArgumentRefused]):
     torch_says = (
         "unexpected keyword argument|missing .* required|takes .* positional argument|got multiple values for",
         "expected np.ndarray|expected sequence of length|only one element tensors can be converted",
-        "has conjugate bit set",
+        "has conjugate bit set|imag is not implemented for tensors with non-complex dtypes",
         'missing the required "forward" function|should not be called',
         "name can.*t contain|name can.*t be empty|already exists|is not a Module subclass|cannot assign",
     )

@@ -76,10 +76,10 @@ sine, cosine = SineAndCosine.apply(torch.ones(3, requires_grad=True))
     def check(self, event: refusal.CallbackArguments) -> Report | None:
         role = event.role
         what = f"the hook of `{role}`" if role.startswith("register_") else f"`{role}`"
-        if role == "transformed":
-            what = "the function"
+        if role in ("transformed", "parametrization"):
+            what = "the function" if role == "transformed" else "`forward` of the parametrization"
         node, other, text = event.node, event.call, "this is what leads to the call"
-        if role in ("forward", "vmap", "jvp", "transformed"):
+        if role in ("forward", "vmap", "jvp", "transformed", "parametrization"):
             node, other, text = event.call, event.node, "this is what is called"
         return Report(
             node,
@@ -107,5 +107,6 @@ _GIVEN: dict[refusal.Role, str] = {
     "grad_fn.register_prehook": "the gradients of the outputs",
     "pack_hook": "the tensor",
     "unpack_hook": "what the other hook has packed",
+    "parametrization": "the tensors that `right_inverse` returns, or the one that is parametrized",
     "transformed": "the arguments that are differentiated or mapped",
 }

@@ -35,7 +35,8 @@ class ReparametrizationMismatch(EventRule[refusal.ReparametrizationMismatch]):
     raises = "may not change the dtype"
     torch_says = (
         "may not change the",
-        "must return a tensor",
+        "must return a [tT]ensor",
+        "must have the same",
         "does not have a param",
         "has no attribute",
         "has no parameter or buffer",
@@ -114,6 +115,16 @@ _SAYS: dict[refusal.Unfit, tuple[str, str]] = {
         "`{name}` is assigned to, but its parametrization has no `right_inverse`",
         "define `right_inverse`, which returns the tensor to be parametrized",
     ),
+    "inverse-kind": (
+        "`right_inverse` of the parametrization of `{name}` returns something else than a tensor or a sequence of them",
+        "return the tensor, or the tensors, that `forward` takes",
+    ),
+    "inverse-one": (
+        "`right_inverse` of a further parametrization of `{name}` does not return one tensor",
+        "return one tensor: only the first parametrization may compute `{name}` from several",
+    ),
+    "inverse-dtype": ("`right_inverse` of the parametrization changes the dtype of `{name}`", ""),
+    "inverse-shape": ("`right_inverse` of a further parametrization changes the shape of `{name}`", ""),
     "matrix": ("`{by}` expects a tensor of at least two dimensions, but `{name}` has fewer", ""),
     "map": ("`{by}` is given an unknown `orthogonal_map`", 'pass "matrix_exp", "cayley" or "householder"'),
     "amount": (

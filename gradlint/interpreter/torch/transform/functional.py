@@ -127,6 +127,8 @@ def _comparable(machine: Machine, state: State, name: str, value: Value, args: A
     outputs = [one for one in records if one is not None and one.grad is True]
     if any(SPARSE in one.tags for one in outputs):
         return inside.unfit(machine, node, name, "check-sparse")
+    if any(one.node.op == _TO_MKLDNN for one in records if one is not None):
+        return inside.unfit(machine, node, name, "check-mkldnn")
     if "raise_exception" in args.keywords or args.keywords.get("nondet_tol", 0.0) != 0.0:
         return True
     ways = [one.node for one in outputs]
@@ -189,12 +191,22 @@ def _checkable(machine: Machine, state: State, name: str, given: _Values, args: 
             continue
         if one.view is not None and one.view.overlaps:
             return inside.unfit(machine, node, name, "check-overlap")
+        if one.node.op == _TO_MKLDNN and args.keywords.get("check_forward_ad") is True and _raises(args):
+            return inside.unfit(machine, node, name, "check-mkldnn")
+        if SPARSE in one.tags and args.keywords.get("check_batched_grad") is True and _raises(args):
+            return inside.unfit(machine, node, name, "check-batched-sparse")
         if one.dtype in _COARSE and not machine.default_set and not args.keywords.keys() & _LENIENT:
             inside.unfit(machine, node, name, "check-precision", one.dtype)
             break
     return True
 
 
+def _raises(args: Args) -> bool:
+    """Return whether a check that fails raises."""
+    return args.keywords.get("raise_exception", True) is True
+
+
+_TO_MKLDNN = "to_mkldnn"
 _COARSE = frozenset({"float32", "float16", "bfloat16", "complex64"})
 _LENIENT = frozenset({"eps", "raise_exception"})
 
