@@ -121,6 +121,8 @@ def _judged(
     said = judge(seen.events, rules.every if seen.units else rules.chosen)
     missing = judge(seen.absences, rules.chosen) if whole else []
     found = findings_of(said, missing, module, text, filename, seen.units, seen.entrances) if said or missing else ()
+    if not found:
+        return (), ()
     codes = {rule.code for rule in rules.chosen}
     here = tuple(finding for finding in found if finding.filename == filename and finding.code in codes)
     return here, tuple(finding for finding in found if finding.filename != filename)

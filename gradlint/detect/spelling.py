@@ -68,10 +68,13 @@ class SpellingDetector(Detector[None]):
         """
         foreign = names.elsewhere(names.TENSOR, name)
         of_network = _unconverted(made).op.startswith(SUPPOSED_CALL)
-        is_plain = not of_network and _is_plain_tensor(made)
-        if foreign is not None and is_plain and not self._is_assigned(name):
+
+        def is_plain() -> bool:
+            return not of_network and _is_plain_tensor(made)
+
+        if foreign is not None and is_plain() and not self._is_assigned(name):
             return MisspeltName(node, "tensor", name, foreign)
-        if made.op in _UNSEEN or (name in _OF_CONTAINERS and not is_plain):
+        if made.op in _UNSEEN or (name in _OF_CONTAINERS and not is_plain()):
             return None
         if of_network and not self._is_called(node):
             return None  # What a network gives may have other attributes, such as `logits`.
@@ -82,9 +85,9 @@ class SpellingDetector(Detector[None]):
             return _absent(node, names.TENSOR, name) if _is_from_torch(made) else None
         real = names.meant(names.TENSOR, name)
         computed = real is None and made.leaf is None  # A parameter may be one of a subclass, such as a `DTensor`.
-        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and is_plain:
+        if computed and self._is_nowhere(name, names.names_of(names.TENSOR)) and is_plain():
             return MisspeltName(node, "tensor", name)
-        if real is None or (real == f"{name}_" and not is_plain):
+        if real is None or (real == f"{name}_" and not is_plain()):
             return None
         return MisspeltName(node, "tensor", name, real, names.is_same_word(name, real))
 

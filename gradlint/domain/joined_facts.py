@@ -66,12 +66,12 @@ def _some(here: _Test | None, there: _Test | None, own_groups: _Groups, other_gr
     what came out so on one path alone.
     """
     found = [group for group in own_groups if group in other_groups]
-    if here is not None and there is not None:
-        found.append(frozenset({here, there}))
+    made = [frozenset({here, there})] if here is not None and there is not None else []
     for groups, other in ((own_groups, there), (other_groups, here)):
-        found += [group | {other} for group in groups if other is not None]
-    saying = (group for group in found if not any((test, not truth) in group for test, truth in group))
-    return tuple(dict.fromkeys(saying))[:MOST_GROUPS]
+        made += [group | {other} for group in groups if other is not None]
+    # Of those that were found none says both of a test: it would not have been kept when it was made.
+    found += [group for group in made if not any((test, not truth) in group for test, truth in group)]
+    return tuple(dict.fromkeys(found))[:MOST_GROUPS]
 
 
 def _chosen(facts: dict[object, object], others: dict[object, object], keys: Iterable[object]) -> _Test | None:

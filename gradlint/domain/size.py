@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from gradlint.domain import value as values
@@ -61,7 +60,14 @@ def _parts(value: object) -> Iterator[Any]:
 
 
 def _has_many_parts(value: object) -> bool:
-    return any(True for _ in islice(_parts(value), LARGEST + 1, None))
+    stack, left = [value], LARGEST + 1
+    while stack and left >= 0:
+        one = stack.pop()
+        left -= 1
+        parts = _PARTS.get(type(one))
+        if parts is not None:
+            stack.extend(parts(one))
+    return left < 0
 
 
 _PARTS: dict[type, Any] = {

@@ -6,6 +6,7 @@ Each command stands in a file of its own and is loaded when it is asked for, so 
 from __future__ import annotations
 
 import errno
+import gc
 import importlib
 import io
 import os
@@ -99,6 +100,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with suppress(OSError):
                 stream.flush()
         os._exit(code)
+    if arguments is None:
+        gc.freeze()  # The process ends, and Python would walk once more over all that it holds.
     return code
 
 

@@ -53,8 +53,9 @@ def replacement(path: str) -> str | None:
     """
     owner, _, name = path.rpartition(".")
     found: str | None = _data()["removed"].get(path)
-    if absence(owner, name) is not None:
-        return found or _data()["deprecated"].get(path)
+    later: str | None = found or _data()["deprecated"].get(path)
+    if later is None or absence(owner, name) is not None:
+        return later
     return None if is_there(owner, name) else found
 
 

@@ -71,9 +71,10 @@ def run_call(machine: Machine, states: list[State], instr: Call) -> list[State]:
 
 def _call(machine: Machine, state: State, instr: Call) -> list[State]:
     machine.budget -= 1
-    if any(is_unbound(machine, state, arg.operand) for arg in instr.args):
-        machine.exits.append(Exit("raise", state))
-        return []
+    for arg in instr.args:
+        if type(arg.operand) is str and is_unbound(machine, state, arg.operand):
+            machine.exits.append(Exit("raise", state))
+            return []
     func = machine.read(state, instr.func)
     if _is_of_none(func, instr.node):
         machine.exits.append(Exit("raise", state))

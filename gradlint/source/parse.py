@@ -7,14 +7,14 @@ import itertools
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import libcst as cst
 
 from gradlint.source.deep import allow_deep_syntax
 from gradlint.source.length import LONGEST, has_deep_patterns, is_too_long
+from gradlint.source.nodes import made_fast
 from gradlint.source.read import Unusable, invalid, split_lines, unreadable
 
 allow_deep_syntax()
@@ -48,57 +48,13 @@ def parse(text: str) -> cst.Module | Unusable:
         if refusal is not None and refusal[1]:
             return refusal[0]
     try:
-        with _shared_blanks(), _unvalidated() if text.isascii() else nullcontext():
+        with made_fast(validated=not text.isascii()):
             return cst.parse_module(text)
     except (cst.ParserSyntaxError, cst.CSTValidationError) as error:
         # The second: libcst's tokenizer knows other letters of Unicode than the Python it runs under.
         return _explain(text, error)
     except UnicodeEncodeError as error:
         return _invalid_at(text, error.start, "the file contains half of a surrogate pair, which Python refuses")
-
-
-@cache
-def _validation() -> Callable[[cst.CSTNode], None]:
-    """Return what libcst's nodes do when they are made, as it was before the first block in which they do not."""
-    return cst.CSTNode.__post_init__
-
-
-@contextmanager
-def _unvalidated() -> Iterator[None]:
-    """Let libcst's nodes be made without a look at whether their parts fit together: its parser has seen to that.
-
-    Measured with libcst 1.9 on torch's `nn`, `optim` and `distributions`: a fifth of the parse. What only the nodes
-    notice is letters of Unicode that are no part of a name.
-    """
-    validation = _validation()
-    cst.CSTNode.__post_init__ = lambda self: None  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        cst.CSTNode.__post_init__ = validation  # type: ignore[method-assign, assignment]
-
-
-@cache
-def _blanks() -> tuple[tuple[str, Callable[..., object], Callable[..., object]], ...]:
-    """Return the names of the nodes for blanks, their classes, and the same for nodes that are shared."""
-    classes = (("SimpleWhitespace", cst.SimpleWhitespace), ("Newline", cst.Newline))
-    return tuple((name, made, lru_cache(maxsize=1024)(made)) for name, made in classes)
-
-
-@contextmanager
-def _shared_blanks() -> Iterator[None]:
-    """Let libcst's parser, which looks classes up by name, take one node for all blanks that are alike.
-
-    Nodes are frozen, and nobody asks where a blank stands. Measured with libcst 1.9 on opacus: a tree has two fifths
-    fewer objects.
-    """
-    for name, _, shared in _blanks():
-        setattr(cst, name, shared)
-    try:
-        yield
-    finally:
-        for name, made, _ in _blanks():
-            setattr(cst, name, made)
 
 
 def _invalid_at(text: str, offset: int, message: str) -> Unusable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import libcst as cst
 import pytest
 from hypothesis import example, given
@@ -18,6 +20,16 @@ def test_a_module_gives_its_text_back() -> None:
     module = parse(text)
     assert isinstance(module, cst.Module)
     assert module.code == text
+
+
+def test_nodes_are_those_of_the_classes_of_libcst() -> None:
+    """They are made by functions of our own while the parser runs: with the defaults of what it leaves out."""
+    for path in sorted(Path(cst.__file__).parent.rglob("*.py"))[::12]:
+        text = path.read_text()
+        module = parse(text)
+        assert isinstance(module, cst.Module)
+        assert module.deep_equals(cst.parse_module(text))
+    assert all(isinstance(getattr(cst, name), type) for name in ("Name", "Module", "SimpleWhitespace"))
 
 
 def test_blanks_that_are_alike_are_one_node() -> None:

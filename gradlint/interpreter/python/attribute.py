@@ -47,7 +47,7 @@ from gradlint.source.lower.syntax import nodes_of
 
 def attr(machine: Machine, state: State, instr: Attr) -> None:
     """dest = obj.name; a path on which the variable has no value ends."""
-    if is_unbound(machine, state, instr.obj):
+    if type(instr.obj) is str and is_unbound(machine, state, instr.obj):
         machine.lost.append(state)
         return
     state.set(instr.dest, get_attribute(machine, state, machine.read(state, instr.obj), instr.name, instr.node))

@@ -60,6 +60,8 @@ def widen(before: State, after: State, former: Sizes | None) -> None:
 def open_gathered(state: State, block: Block) -> None:
     """Let what a loop fills have more items: those of iterations that were not run, or of another outcome of a test."""
     for instr in block:
+        if type(instr) not in _FILLING:
+            continue
         if isinstance(instr, Append):
             _open(state, instr.target, (Sequence, Mapping))
         elif isinstance(instr, SetItem):
@@ -71,6 +73,9 @@ def open_gathered(state: State, block: Block) -> None:
             open_gathered(state, instr.orelse)
         elif isinstance(instr, (For, While, With, Try)):
             open_gathered(state, instr.body)
+
+
+_FILLING = frozenset({Append, SetItem, Attr, If, For, While, With, Try})
 
 
 def forget_assigned(before: State, state: State, block: Block) -> None:

@@ -54,6 +54,7 @@ _COUNTS = re.compile(r"(num|n)_.*|.*(_size|_dim|size|dim|channels|epochs)")
 _FLAGS = re.compile(r"(is|use|has)_.*")
 
 
+@cache
 def words(name: str) -> tuple[str, ...]:
     """Return the words of an identifier in lower case: `netG_ema2` gives net, g, ema, 2."""
     return tuple(word.lower() for word in _WORD.findall(name))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
+from operator import attrgetter
+from typing import Any
 
 import libcst as cst
 
@@ -20,12 +22,11 @@ _NO_NODES = (str, bool, type(None), cst.MaybeSentinel)
 
 def parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
     """Return the nodes directly below one, in the order of their fields, without blanks, comments, and punctuation."""
-    names = _FIELDS[type(node)]
-    if not names:
+    values = _FIELDS[type(node)]
+    if values is None:
         return ()
     found: list[cst.CSTNode] = []
-    for name in names:
-        value = getattr(node, name)
+    for value in values(node):
         kind = type(value)
         if kind is tuple or kind is list:
             found += value
@@ -34,16 +35,25 @@ def parts(node: cst.CSTNode) -> Sequence[cst.CSTNode]:
     return found
 
 
-class _Fields(dict[type[cst.CSTNode], tuple[str, ...]]):
-    """The fields of each kind of node in which nodes may stand."""
+_Values = Callable[[cst.CSTNode], tuple[Any, ...]]
 
-    def __missing__(self, kind: type[cst.CSTNode]) -> tuple[str, ...]:
+
+class _Fields(dict[type[cst.CSTNode], "_Values | None"]):
+    """What returns the values of the fields in which nodes may stand, for each kind of node; None if it has none."""
+
+    def __missing__(self, kind: type[cst.CSTNode]) -> _Values | None:
         """Look at a kind for the first time."""
-        named = (
+        named = [
             field.name for field in fields(kind) if field.type not in ("str", str) and not _TRIVIA.match(field.name)
-        )
-        self[kind] = found = tuple(named)
+        ]
+        self[kind] = found = _values_of(named) if named else None
         return found
+
+
+def _values_of(names: Sequence[str]) -> _Values:
+    """Return what gives the values of fields; `attrgetter` gives that of a single one as it is."""
+    values = attrgetter(*names)
+    return values if len(names) > 1 else lambda node: (values(node),)
 
 
 _FIELDS = _Fields()
