@@ -21,7 +21,9 @@ PROGRAMS = {
     "y = nn.functional.grid_sample(a, torch.zeros(1, 2, 2, 2), align_corners=False)\n"
     "(d,) = torch.autograd.grad(y.pow(2).sum(), a, create_graph=True)\nd.sum().backward()\n",
 }
-"""Each raises under 2.4.1, and runs under 2.13.0; under 2.9.1, as under 2.6.0, all raise but the channel shuffle."""
+"""Each raises under 2.4.1, and runs under 2.13.0; under 2.6.0, 2.9.1 and 2.10.0 all raise but the channel shuffle.
+
+Under 2.12.0 `nextafter` alone raises."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -30,18 +32,20 @@ def test_an_older_release_raises_where_the_default_one_does_not(name: str) -> No
     source = "import torch\nfrom torch import nn\n\n" + PROGRAMS[name]
     errors = {
         text: [one for one in check_source(source, config=Config(torch=Release.of(text))) if one.severity == "error"]
-        for text in ("2.3", "2.4", "2.6", "2.9", "2.13")
+        for text in ("2.3", "2.4", "2.6", "2.9", "2.10", "2.12", "2.13")
     }
     assert errors["2.4"]
     assert errors["2.3"]
-    assert bool(errors["2.6"]) is bool(errors["2.9"]) is (name != "channel_shuffle")
+    for text in ("2.6", "2.9", "2.10"):
+        assert bool(errors[text]) is (name != "channel_shuffle")
+    assert bool(errors["2.12"]) is (name == "nextafter")
     assert not errors["2.13"]
 
 
 def test_rows_belong_to_the_release_that_is_stated() -> None:
     """One that was not measured is taken for the next one that was."""
     default = fact("nextafter")
-    for text, differs in (("2.0", True), ("2.4", True), ("2.5", True), ("2.9", True), ("2.10", False), ("2.13", False)):
+    for text, differs in (("2.0", True), ("2.4", True), ("2.5", True), ("2.9", True), ("2.12", True), ("2.13", False)):
         with stating(Release.of(text)):
             assert (fact("nextafter") != default) is differs
             assert fact("relu") == fact("relu")
