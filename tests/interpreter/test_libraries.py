@@ -36,6 +36,33 @@ def compare(x: Float[Tensor, "batch 3"], target: Float[Tensor, "batch"]):
 def project(x: Float64[Tensor, "batch 3"]):
     return nn.Linear(3, 1)(x)  # GRD703
 """,
+    "an optimizer of transformers": """
+from transformers import AdamW
+
+
+def make():
+    model = nn.Linear(3, 1)
+    weight, bias = model.parameters()
+    made = AdamW([{"params": [weight]}, {"params": [bias], "weight_decay": 0.0}], lr=1e-3)
+    return model, made
+
+
+def train(model, used):
+    for x in torch.ones(10, 4, 3):
+        used.zero_grad()
+        model(x).pow(2).mean().backward()
+        used.step()
+
+
+def train_without(model, used):
+    for x in torch.ones(10, 4, 3):
+        model(x).pow(2).mean().backward()  # GRD501
+        used.step()
+
+
+train(*make())
+train_without(*make())
+""",
     "lightning evaluates with gradients off": """
 from pytorch_lightning import LightningModule
 
