@@ -36,6 +36,37 @@ def compare(x: Float[Tensor, "batch 3"], target: Float[Tensor, "batch"]):
 def project(x: Float64[Tensor, "batch 3"]):
     return nn.Linear(3, 1)(x)  # GRD703
 """,
+    "a class of the program that is a fabric": """
+from lightning.fabric import Fabric
+
+
+class Trained(Fabric):
+    def step(self, batch, model, optimizer, loss_fn):
+        x, y = batch
+        optimizer.zero_grad()
+        loss = loss_fn(model(x), y)
+        self.backward(loss)
+        optimizer.step()
+        return loss.item()
+
+
+class Cut(Fabric):
+    def step(self, batch, model, optimizer, loss_fn):
+        x, y = batch
+        optimizer.zero_grad()
+        loss = loss_fn(model(x), y).data  # GRD302
+        self.backward(loss)
+        optimizer.step()
+
+
+def main(loader):
+    for fabric in (Trained(), Cut()):
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.Adam(model.parameters())
+        model, optimizer = fabric.setup(model, optimizer)
+        for batch in loader:
+            fabric.step(batch, model, optimizer, nn.MSELoss())
+""",
     "an optimizer of transformers": """
 from transformers import AdamW
 
