@@ -56,10 +56,10 @@ from gradlint.interpreter.torch.scaler_stages import invalidate_gradients
 from gradlint.interpreter.world.imports import from_stars, imported
 from gradlint.interpreter.world.placeholders import suppose_attributes, supposed_arguments, supposed_value
 from gradlint.interpreter.world.second_call import Trial, attributes_kept, call_again
-from gradlint.interpreter.world.training import MAY_TRAIN, TRAINING
+from gradlint.interpreter.world.templates import templates_of
+from gradlint.interpreter.world.training import MAY_TRAIN
 from gradlint.source.files import Files, Unit
 from gradlint.source.lower import lower_module
-from gradlint.source.lower.syntax import attributes_in
 
 STEPS = 4_000
 """The steps of another file's top level."""
@@ -225,18 +225,26 @@ def _with_options(machine: Machine, state: State, function: Function, args: Args
 
 
 def _function(
-    machine: Machine, state: State, function: Function, args: Args, *, options: bool = False, method: bool = False
+    machine: Machine,
+    state: State,
+    function: Function,
+    args: Args,
+    *,
+    options: bool = False,
+    method: bool = False,
+    template: bool = False,
 ) -> list[State]:
     """Run a function once, with arguments that are not known; return the states after it.
 
     Parameters have their defaults; with `options` any values. `method`: a class holds it, though it gets no object.
+    `template`: it is a method of another file, and trains by what this file defines.
     """
     method = method or function.owner is not None
     if function.frame not in state.frames:
         return []
     events, backwards = len(machine.events), machine.backwards
     ends: list[State] = []
-    trains = function.code.node in machine.program.backpropagating
+    trains = template or function.code.node in machine.program.backpropagating
     share = SHARE_TO_TRAIN if trains else SHARE_OF_OPTIONS if options else SHARE
     with machine.bounded(share), machine.assuming():
         # Between the top level and this call anything may have run.
@@ -244,7 +252,7 @@ def _function(
         invalidate_gradients(machine, state, function.code.node)
         state.decide(DUAL, None)  # Whoever calls it may have entered one.
         region = machine.open(state)
-        supposed = supposed_arguments(machine, state, function.code.node, function, options=options)
+        supposed = supposed_arguments(machine, state, function.code.node, function, trains=template, options=options)
         given = args._replace(keywords=args.keywords | supposed)
         complete = (with_options if options else with_defaults)(machine, function, given)
         results = run_method(machine, state, function, complete)
@@ -317,22 +325,6 @@ def _custom_function(machine: Machine, state: State, cls: Ref) -> None:
         machine.close([state], region)
 
 
-def _templates(state: State, cls: Ref, record: Class) -> list[Function]:
-    """Return the methods of base classes that train, and call methods that do nothing there."""
-    own = {name for name, value in record.attrs.items() if isinstance(value, Function)} - {"__init__"}
-    found: list[Function] = []
-    for base in linear_bases(state, cls)[1:] if own else ():
-        given = state.heap.get(base.id) if isinstance(base, Ref) else None
-        methods = [one for one in given.attrs.values() if isinstance(one, Function)] if isinstance(given, Class) else []
-        hooks = {one.code.name for one in methods if one.code.is_empty}
-        for method in methods if hooks else ():
-            words = attributes_in(method.code)
-            trains = not words.isdisjoint(hooks) and not words.isdisjoint(TRAINING)
-            if trains and find_in_class(state, cls, method.code.name) is method:
-                found.append(method)
-    return found
-
-
 _CLASS_METHOD = External("builtins.classmethod")
 _DECORATORS = (External("builtins.staticmethod"), _CLASS_METHOD)
 
@@ -358,10 +350,12 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         forward if isinstance(forward, Function) and forward not in methods and "__init__" in record.attrs else None
     )
     after = state.fork()
-    templates = _templates(state, cls, record)
-    methods += templates
+    templates = templates_of(machine, state, cls, record)
+    methods = templates + methods
+    machine.called.difference_update(one.code for one in templates)
     keeping: list[tuple[Function, frozenset[str]]] = []
     steps = [one for one in methods if one.code.node in machine.program.backpropagating]
+    alone = {one.code for one in steps if one.code not in machine.called and one not in templates}
     training = list(steps)
     writing: list[Function] = []
     made: Value = None  # If the budget does not reach to the end of the constructor.
@@ -386,12 +380,13 @@ def _class(machine: Machine, state: State, cls: Ref) -> Iterator[Trial]:
         for method in sorted(
             machine.program.callers_first(methods), key=lambda one: not is_configuration(after, one, made)
         ):
-            again = method is inherited or method in templates
-            if (method.code in machine.called and not again) or machine.budget <= machine.limit:
+            if (method.code in machine.called and method is not inherited) or machine.budget <= machine.limit:
                 continue
             receiver = made if method.code.name not in ("__new__",) else Unknown()
             backwards, written = machine.backwards, machine.written
-            ends = _function(machine, after.fork(), method, Args((receiver,)))
+            ends = _function(machine, after.fork(), method, Args((receiver,)), template=method in templates)
+            if method in templates:
+                machine.called -= alone  # The base class may not show all that it gives to them.
             if machine.written > written and method.code.name == "forward" and is_module(after, made):
                 writing.append(method)
             _with_options(machine, after, method, Args((receiver,)))

@@ -36,6 +36,64 @@ def compare(x: Float[Tensor, "batch 3"], target: Float[Tensor, "batch"]):
 def project(x: Float64[Tensor, "batch 3"]):
     return nn.Linear(3, 1)(x)  # GRD703
 """,
+    "a class of the program that is a fabric": """
+from lightning.fabric import Fabric
+
+
+class Trained(Fabric):
+    def step(self, batch, model, optimizer, loss_fn):
+        x, y = batch
+        optimizer.zero_grad()
+        loss = loss_fn(model(x), y)
+        self.backward(loss)
+        optimizer.step()
+        return loss.item()
+
+
+class Cut(Fabric):
+    def step(self, batch, model, optimizer, loss_fn):
+        x, y = batch
+        optimizer.zero_grad()
+        loss = loss_fn(model(x), y).data  # GRD302
+        self.backward(loss)
+        optimizer.step()
+
+
+def main(loader):
+    for fabric in (Trained(), Cut()):
+        model = nn.Linear(3, 1)
+        optimizer = torch.optim.Adam(model.parameters())
+        model, optimizer = fabric.setup(model, optimizer)
+        for batch in loader:
+            fabric.step(batch, model, optimizer, nn.MSELoss())
+""",
+    "an optimizer of transformers": """
+from transformers import AdamW
+
+
+def make():
+    model = nn.Linear(3, 1)
+    weight, bias = model.parameters()
+    made = AdamW([{"params": [weight]}, {"params": [bias], "weight_decay": 0.0}], lr=1e-3)
+    return model, made
+
+
+def train(model, used):
+    for x in torch.ones(10, 4, 3):
+        used.zero_grad()
+        model(x).pow(2).mean().backward()
+        used.step()
+
+
+def train_without(model, used):
+    for x in torch.ones(10, 4, 3):
+        model(x).pow(2).mean().backward()  # GRD501
+        used.step()
+
+
+train(*make())
+train_without(*make())
+""",
     "lightning evaluates with gradients off": """
 from pytorch_lightning import LightningModule
 

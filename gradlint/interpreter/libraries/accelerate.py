@@ -121,6 +121,7 @@ ENGINES: dict[str, dict[str, Native]] = {
         (
             *("lightning.Fabric", "lightning.fabric.Fabric", "lightning.fabric.fabric.Fabric"),
             *("lightning_fabric.Fabric", "lightning_fabric.fabric.Fabric", "lightning.pytorch.Fabric"),
+            *("pytorch_lightning.lite.LightningLite", "lightning.lite.LightningLite", "lightning_lite.LightningLite"),
         ),
         _FABRIC,
     ),
@@ -143,11 +144,9 @@ def new_engine(state: State, path: str, node: cst.CSTNode) -> Ref:
     return state.new(Instance(External(path), {}, {}, True, node))
 
 
-def engine_method(record: Instance, name: str) -> Native | None:
-    """Return a known method of an engine."""
-    if not is_engine(record) or not isinstance(record.cls, External):
-        return None
-    return ENGINES[record.cls.path].get(name)
+def engine_method(path: str | None, name: str) -> Native | None:
+    """Return a known method of an engine, or of a class of the program that is one by its base at this path."""
+    return ENGINES[path].get(name) if path in ENGINES else None
 
 
 def launched(state: State, func: Unknown, args: Args) -> tuple[Value, Args] | None:

@@ -56,9 +56,9 @@ def data_of(machine: Machine, source: cst.CSTNode | None, node: cst.CSTNode) -> 
 
 
 def supposed_data(machine: Machine, value: Value, node: cst.CSTNode) -> Value:
-    """Return a loader for what is not known and came under the name of one: `bar = tqdm(loader)`, `iter(loader)`."""
+    """Return a loader for what is not known and came under the name of one: `tqdm(loader)`, `loaders[0]`."""
     came = value
-    while isinstance(came, Unknown) and came.key is not None and came.key[0] in ("iter", "enter"):
+    while isinstance(came, Unknown) and came.key is not None and came.key[0] in ("iter", "enter", "item"):
         came = came.key[1] if isinstance(came.key[1], Unknown) else None
     bare = isinstance(came, Unknown) and came.origin is None and came.kind is None
     if bare and isinstance(came, Unknown) and isinstance(came.syntax, cst.Param | cst.Name | cst.Attribute):

@@ -355,10 +355,9 @@ def call_module_method(
         if name in ("remove", "__exit__"):
             remove(state, record)
         return None
+    elif (known := engine_method(library_base(state, record.cls), name)) is not None:
+        return known(machine, state, args, node)
     elif is_engine(record):
-        known = engine_method(record, name)
-        if known is not None:
-            return known(machine, state, args, node)
         machine.announce(state, NameMissing(node, ref, name))
     else:
         base = library_base(state, record.cls)

@@ -82,7 +82,8 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
     """Return the parameters of a module, each once, and whether there may be more."""
     found: dict[int, tuple[str, Ref]] = {}
     is_open = False
-    for prefix, _, record in _named_modules(state, root):
+    walk = _named_modules(state, root)
+    for prefix, _, record in walk:
         # A base class that is not known may register parameters that are not seen.
         hides = record.open and not is_wrapper(record)
         is_open = is_open or hides or (isinstance(record.cls, Ref) and has_unknown_base(state, record.cls))
@@ -92,8 +93,13 @@ def parameters_of(state: State, root: Ref) -> tuple[list[tuple[str, Ref]], bool]
                 if isinstance(tensor, Tensor) and tensor.parameter:
                     found.setdefault(value.id, (prefix + name, value))
             elif isinstance(value, Unknown) and not is_unnamed(name):
-                is_open = is_open or value.kind is None
+                is_open = is_open or (value.kind is None and not _is_size(value, walk))
     return list(found.values()), is_open
+
+
+def _is_size(value: Unknown, walk: Walk) -> bool:
+    """Return whether a layer of a module was made with a value as a size, which is a number then."""
+    return any(record.config.get(name) == value for _, _, record in walk if record.config for name in _SIZES)
 
 
 def are_trained_alike(state: State, items: Iterable[Value]) -> bool:

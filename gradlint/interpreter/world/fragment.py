@@ -153,6 +153,8 @@ def _made(names: Names) -> Iterator[tuple[cst.CSTNode, Assumption]]:
                 yield wrapped(call), Assumption(kind, name, role, call)
             elif place != name and uses.called and guesses.is_layer(called_name(wrapped(call)), name):
                 yield wrapped(call), Assumption("use", name, "a network", call)
+            elif guesses.is_optimizer_class(called_name(wrapped(call))):
+                yield wrapped(call), Assumption("name", name, "an optimizer", call)
     for place, item in names.taken:
         role, kind = _role(attribute_of(place), names.uses_of(place))
         if role in ("an optimizer", "a gradient scaler"):

@@ -93,6 +93,16 @@ def is_optimizer(name: str) -> bool:
     return any(_OPTIMIZER.fullmatch(word) for word in words(name))
 
 
+_OPTIMIZER_CLASS = re.compile(
+    r"(Fused|CPU|Paged)?(Adam(W|ax|P|Mod)?|[NR]Adam|SGD|RMSprop|Ada(grad|delta|factor|bound|belief)|LAMB|Lamb|Lion)(8bit)?"
+)
+
+
+def is_optimizer_class(name: str) -> bool:
+    """Return whether a name is that of a class of optimizers, as libraries have them beside torch."""
+    return _OPTIMIZER_CLASS.fullmatch(name) is not None
+
+
 _SCHEDULER = re.compile(r"(lr|warmup)?_?\w*sche?d(ul|l?r)?\w*")
 _SCHEDULED = re.compile(r"noise|beta|kl|temp\w*|tau|eps\w*|alpha|ddpm|ddim|diffusion|sampl\w*|train|model")
 

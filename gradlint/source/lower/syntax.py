@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import fields
 from functools import lru_cache
 from operator import attrgetter
@@ -127,6 +127,14 @@ def attributes_in(code: Code) -> frozenset[str]:
     if code.attributes is None:
         code.attributes = frozenset(part.attr.value for part in nodes_of(code.node) if type(part) is cst.Attribute)
     return code.attributes
+
+
+def asks_itself(code: Code, names: Set[str]) -> bool:
+    """Return whether a method names an attribute of its own object that is one of these."""
+    if names.isdisjoint(attributes_in(code)):
+        return False
+    attributes = (part for part in nodes_of(code.node) if type(part) is cst.Attribute and part.attr.value in names)
+    return any(type(one.value) is cst.Name and one.value.value == "self" for one in attributes)
 
 
 def assigned_only(code: Code) -> frozenset[str]:
