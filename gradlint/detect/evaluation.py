@@ -198,11 +198,15 @@ def _switches(state: State, record: Instance) -> bool:
         return True
     # As `def forward(self, x, is_training=False)`: `if is_training: x = self.dropout(x)`.
     names = {param.name for param in forward.code.params}
-    chosen = [
-        one for one in within if isinstance(one, cst.If) and isinstance(one.test, cst.Name) and one.test.value in names
-    ]
+    chosen = [one for one in within if isinstance(one, cst.If) and _asked(one.test) in names]
     parts = [name for name, part in record.attrs.items() if _has_modes(state, part)]
-    return any(is_own(one, name) for test in chosen for one in nodes_of(test.body) for name in parts)
+    return any(is_own(one, name) for test in chosen for one in nodes_of(test) for name in parts)
+
+
+def _asked(test: cst.BaseExpression) -> str:
+    """Return the name of which a test asks whether it is true, or not."""
+    named = test.expression if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not) else test
+    return named.value if isinstance(named, cst.Name) else ""
 
 
 def _has_modes(state: State, part: Value) -> bool:

@@ -279,16 +279,20 @@ def invalidate_since_init(machine: Machine, state: State, made: Value) -> None:
     record = state.heap.get(made.id) if isinstance(made, Ref) else None
     if not isinstance(record, Instance) or not isinstance(made, Ref):
         return
-    _loosen(state, record.values(), set())
-    changed = record.mapped(lambda value: Unknown() if value is None or isinstance(value, (int, float)) else value)
+    _loosen(state, record.values(), {made.id})
+    changed = record.mapped(_loosened)
     known = (cls for cls in machine.program.classes if cls.id in state.heap)
     bases = {base for cls in known for base in linear_bases(state, cls)[1:]}
     derived = is_module(state, made) and (record.cls in bases or not parameters_of(state, made)[0])
     state.put(made.id, changed._replace(open=record.open or derived))
 
 
+def _loosened(value: Value) -> Value:
+    return Unknown() if value is None or isinstance(value, (int, float)) else value
+
+
 def _loosen(state: State, held: Iterable[Value], seen: set[int]) -> None:
-    """Forget lengths, sizes and graphs of what is held, and of what is in the containers among that."""
+    """Forget lengths, sizes and graphs of what is held, and of what containers and objects among that hold."""
     for value in held:
         one = state.heap.get(value.id) if isinstance(value, Ref) else None
         if not isinstance(value, Ref) or value.id in seen:
@@ -297,6 +301,9 @@ def _loosen(state: State, held: Iterable[Value], seen: set[int]) -> None:
         if isinstance(one, (Sequence, Mapping)):
             state.put(value.id, one._replace(open=True))
             _loosen(state, one.items if isinstance(one, Sequence) else one.items.values(), seen)
+        elif isinstance(one, Instance) and isinstance(one.cls, Ref) and not is_module(state, value):
+            state.put(value.id, one.mapped(_loosened))
+            _loosen(state, one.values(), seen)
         elif isinstance(one, Instance) and not one.attrs and module_base(state, one) in LISTS:
             # An empty list of modules: another method, or that of a subclass, gives it some.
             state.put(value.id, one._replace(open=True))

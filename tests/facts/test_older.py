@@ -23,7 +23,7 @@ PROGRAMS = {
 }
 """Each raises under 2.4.1, and runs under 2.13.0; under 2.6.0, 2.9.1 and 2.10.0 all raise but the channel shuffle.
 
-Under 2.12.0 `nextafter` alone raises."""
+Under 2.11.0 `ldexp_` runs, too; under 2.12.0 `nextafter` alone raises."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -32,12 +32,13 @@ def test_an_older_release_raises_where_the_default_one_does_not(name: str) -> No
     source = "import torch\nfrom torch import nn\n\n" + PROGRAMS[name]
     errors = {
         text: [one for one in check_source(source, config=Config(torch=Release.of(text))) if one.severity == "error"]
-        for text in ("2.3", "2.4", "2.6", "2.9", "2.10", "2.12", "2.13")
+        for text in ("2.3", "2.4", "2.6", "2.9", "2.10", "2.11", "2.12", "2.13")
     }
     assert errors["2.4"]
     assert errors["2.3"]
     for text in ("2.6", "2.9", "2.10"):
         assert bool(errors[text]) is (name != "channel_shuffle")
+    assert bool(errors["2.11"]) is (name not in ("channel_shuffle", "ldexp_"))
     assert bool(errors["2.12"]) is (name == "nextafter")
     assert not errors["2.13"]
 
