@@ -122,7 +122,8 @@ def _typed(dtype: str) -> Native:
         if values and all(_is_size(value) for value in values):
             uninitialised = Node("uninitialised", node)
             sizes = [operand_of(machine, state, value) for value in values]
-            shape = tuple(size if isinstance(size, (int, Sym)) else Sym() for size in sizes)
+            given = tuple(size if isinstance(size, (int, Sym)) else Sym() for size in sizes)
+            shape = None if args.open else given  # `torch.Tensor(2, *more)` has any number of dimensions.
             return new_tensor(state, uninitialised, dtype=dtype, shape=shape, tags=CONTIGUOUS)
         edges = [Edge(origin, False, "rewrap") for origin in origins(state, values) if origin.live]
         size = _size_of(machine, state, "tensor", args) if len(values) == 1 else Operand()

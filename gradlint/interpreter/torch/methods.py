@@ -242,7 +242,7 @@ def _new(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode
     sizes = tuple(size for size in args.positional if isinstance(size, int) and not isinstance(size, bool))
     filled = not sizes or len(sizes) < len(args.positional)
     made = Node("new" if filled else "uninitialised", node)
-    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled else sizes)
+    return new_tensor(state, made, dtype=tensor_at(state, ref).dtype, shape=None if filled or args.open else sizes)
 
 
 def _cpu(machine: Machine, state: State, ref: Ref, args: Args, node: cst.CSTNode) -> Value:

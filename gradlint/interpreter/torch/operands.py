@@ -121,7 +121,8 @@ def bind_loosely(signature: Signature, args: Args) -> tuple[dict[str, Value], tu
     positional: tuple[Value, ...] = args.positional
     if positional and isinstance(positional[0], (int, Sym)):
         several = next((one for one in signature.overloads if one and one[0].variadic), None)
-        overload, positional = (overload, positional) if several is None else (several, (positional,))
+        if several is not None:
+            overload, positional = several, (Unknown() if args.open else positional,)
     names = [param.name for param in overload if not param.keyword_only]
     bound = dict(zip(names, positional, strict=False))
     bound.update(args.keywords)
