@@ -223,6 +223,9 @@ def measured(path: str, function: Any) -> dict[str, Any] | None:
 def called(path: str, module: type[torch.nn.Module]) -> dict[str, Any] | None:
     """Return what the `forward` of a module takes and refuses, as tests over its arguments and the constructor's."""
     target, owner, env = module.__init__, defining(module, "__init__"), dict[str, ast.expr | None]()
+    if target is torch.nn.Module.__init__ and module is not torch.nn.Module:  # As of `nn.Tanh`, which has no settings.
+        takes = parameters(module.forward)
+        return None if takes is None else {"takes": spelled(takes)}
     if parameters(target) is None and (passed := passed_on(target, owner)) is not None:
         target, owner, env = passed
     made, takes = parameters(target), parameters(module.forward)
