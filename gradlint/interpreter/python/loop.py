@@ -232,9 +232,8 @@ def _leave(
                 forget_assigned(loop.before, state, instr.body)
     after = machine.join(machine.run(instr.orelse, live) + broken)
     machine.close(after, region)
-    if len(after) > 1:
-        for state in after:
-            state.decide(CHOSEN, fresh_number())
+    for state in after if len(after) > 1 else ():
+        state.decide(CHOSEN, fresh_number())
     return after
 
 
